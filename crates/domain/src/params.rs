@@ -1,0 +1,217 @@
+//! Commands as they come in through a door: page, API or tool. The same struct serves all three.
+
+use crate::ids::{ProfileId, SessionId, StepId, TaskId, WorkflowId, WorkspaceId};
+use crate::question::QuestionInput;
+use crate::task::Priority;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// Makes a task (rulings 22). Only the title is needed.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct CreateTask {
+    /// At most 60 code points; may be left out with `auto_title`.
+    pub title: String,
+    /// The first prompt, word for word.
+    pub description: String,
+    /// Let the first agent choose the title.
+    pub auto_title: bool,
+    /// Works alone, asks only its direct parent. Fixed for life.
+    pub autopilot: bool,
+    /// The task it is part of.
+    pub parent_id: Option<TaskId>,
+    /// From the parent, or the only one, when left out.
+    pub workspace_id: Option<WorkspaceId>,
+    /// From the parent, or the workspace's first, when left out.
+    pub workflow_id: Option<WorkflowId>,
+    /// The start step for a task that starts, the first step otherwise.
+    pub workflow_step_id: Option<StepId>,
+    /// The profile its sessions use.
+    pub agent_profile_id: Option<ProfileId>,
+    /// How pressing it is.
+    pub priority: Option<Priority>,
+    /// Start an agent; true when left out and a prompt is there.
+    pub start_agent: Option<bool>,
+    /// A key of the creator's: creating again with it gives the same task.
+    pub external_id: Option<String>,
+    /// The folder agents work in; a folder of the task's own when left out, the parent's for a subtask.
+    pub working_directory: Option<String>,
+}
+
+/// Changes a task. What is left out stays; `Some(None)` clears.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct UpdateTask {
+    /// See [`CreateTask::title`].
+    pub title: Option<String>,
+    /// See [`CreateTask::description`].
+    pub description: Option<String>,
+    /// A state or one of its aliases.
+    pub state: Option<String>,
+    /// An empty word clears it.
+    pub priority: Option<String>,
+    /// Another parent, or none when `Some(None)`.
+    #[serde(with = "double_option", skip_serializing_if = "Option::is_none")]
+    pub parent_id: Option<Option<TaskId>>,
+}
+
+/// Tells a field that was left out from one that was set to null.
+mod double_option {
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+    pub(super) fn serialize<T: Serialize, S: Serializer>(
+        value: &Option<Option<T>>,
+        serializer: S,
+    ) -> Result<S::Ok, S::Error> {
+        value
+            .as_ref()
+            .and_then(Option::as_ref)
+            .serialize(serializer)
+    }
+
+    pub(super) fn deserialize<'de, T: Deserialize<'de>, D: Deserializer<'de>>(
+        deserializer: D,
+    ) -> Result<Option<Option<T>>, D::Error> {
+        Option::<T>::deserialize(deserializer).map(Some)
+    }
+}
+
+/// Moves a card.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct MoveTask {
+    /// The task's workflow when left out.
+    #[serde(default)]
+    pub workflow_id: Option<WorkflowId>,
+    /// Where to.
+    pub workflow_step_id: StepId,
+    /// Place in the step, from 0; the end when left out.
+    #[serde(default)]
+    pub position: Option<i64>,
+}
+
+words! {
+    /// How a message reaches a busy session.
+    DeliveryMode("delivery_mode") {
+        /// After the present turn.
+        Queued = "queued",
+        /// Now: the present turn is cancelled. Only for the direct parent.
+        Interrupt = "interrupt",
+    }
+}
+
+/// Writes to another task (task-domain section 3).
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct MessageTask {
+    /// The task written to.
+    pub task_id: TaskId,
+    /// The words.
+    pub prompt: String,
+    /// A session of that task; its primary when left out.
+    pub session_id: Option<SessionId>,
+    /// See [`DeliveryMode`].
+    pub delivery_mode: DeliveryMode,
+    /// The question this answers, as the agent wrote it.
+    pub reply_to_question_id: Option<String>,
+}
+
+/// A bundle of questions to the parent (task-domain 4.2) or to the operator (5.1).
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct AskQuestions {
+    /// One to four.
+    pub questions: Vec<QuestionInput>,
+    /// Why it is asked.
+    #[serde(default)]
+    pub context: Option<String>,
+    /// Replaces `context` when not empty.
+    #[serde(default)]
+    pub context_paragraphs: Vec<String>,
+    /// What stands still meanwhile; only to a parent.
+    #[serde(default)]
+    pub blocked_effect: Option<String>,
+}
+
+/// Adds an agent by its command line.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct CreateAgent {
+    /// Unique.
+    pub name: String,
+    /// The program.
+    pub command: String,
+    /// Its arguments.
+    pub args: Vec<String>,
+    /// Environment variables.
+    pub env: BTreeMap<String, String>,
+}
+
+/// Adds a profile to an agent.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct CreateProfile {
+    /// The agent.
+    pub agent_id: crate::ids::AgentId,
+    /// What people call it.
+    pub name: String,
+    /// The model to ask for.
+    #[serde(default)]
+    pub model: Option<String>,
+    /// The mode to set.
+    #[serde(default)]
+    pub mode: Option<String>,
+    /// A raw terminal without Flightdeck's tools.
+    #[serde(default)]
+    pub passthrough: bool,
+}
+
+/// Which page of a conversation (task-domain 9.1, rulings 27).
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct ConversationPage {
+    /// The primary, or else the newest, when left out.
+    pub session_id: Option<SessionId>,
+    /// 1 to 100; 10 when left out.
+    pub limit: Option<i64>,
+    /// Messages before this one.
+    pub before: Option<crate::ids::MessageId>,
+    /// Messages after this one.
+    pub after: Option<crate::ids::MessageId>,
+    /// `asc` or `desc`.
+    pub sort: Option<String>,
+    /// Only these types; all when empty.
+    pub message_types: Vec<crate::message::MessageType>,
+}
+
+/// Which tasks to list.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct ListTasks {
+    /// Of this workspace.
+    pub workspace_id: Option<WorkspaceId>,
+    /// Of this workflow.
+    pub workflow_id: Option<WorkflowId>,
+    /// In this step.
+    pub workflow_step_id: Option<StepId>,
+    /// Children of this task.
+    pub parent_id: Option<TaskId>,
+    /// In this state.
+    pub state: Option<String>,
+    /// Archived ones too.
+    pub include_archived: bool,
+    /// 1 to 1,000; all up to 1,000 when left out.
+    pub limit: Option<i64>,
+    /// The id after which to go on.
+    pub cursor: Option<TaskId>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn a_parent_set_to_null_is_not_a_parent_left_out() {
+        let left_out: UpdateTask = serde_json::from_value(json!({})).unwrap();
+        let cleared: UpdateTask = serde_json::from_value(json!({"parent_id": null})).unwrap();
+        assert_eq!(left_out.parent_id, None);
+        assert_eq!(cleared.parent_id, Some(None));
+    }
+}

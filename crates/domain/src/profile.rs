@@ -1,0 +1,231 @@
+//! The MCP profile: which tools a session sees. Made by the backend alone; nothing an agent sends chooses tools.
+
+use serde::{Deserialize, Serialize};
+
+words! {
+    /// The kind of caller a tool list is made for.
+    Surface("surface") {
+        /// A session on a board task.
+        KanbanTask = "kanban-task",
+        /// A session on an office task.
+        OfficeTask = "office-task",
+        /// A configuration session.
+        Configuration = "configuration",
+        /// An outside client with an access token.
+        External = "external",
+    }
+}
+
+words! {
+    /// Something a session may do beyond what its surface gives.
+    Capability("capability") {
+        /// May ask the operator.
+        UserQuestion = "user-question",
+        /// May ask its direct parent.
+        ParentQuestion = "parent-question",
+        /// May choose the task's title.
+        TaskTitle = "task-title",
+    }
+}
+
+/// Which tools a session sees. Runtime state: rebuilt at launch, resume and authorised change, never durable.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct McpProfile {
+    /// The kind of caller.
+    pub surface: Surface,
+    /// Sorted, without repeats.
+    pub capabilities: Vec<Capability>,
+    /// Providers of attached repositories; sorted, without repeats.
+    pub providers: Vec<String>,
+}
+
+impl McpProfile {
+    /// A profile with its lists sorted and freed of repeats, so that equal profiles compare equal.
+    #[must_use]
+    pub fn new(surface: Surface, capabilities: &[Capability], providers: &[String]) -> Self {
+        let mut capabilities = capabilities.to_vec();
+        capabilities.sort_unstable();
+        capabilities.dedup();
+        let mut providers = providers.to_vec();
+        providers.sort_unstable();
+        providers.dedup();
+        Self {
+            surface,
+            capabilities,
+            providers,
+        }
+    }
+
+    /// Whether the profile has `capability`.
+    #[must_use]
+    pub fn has(&self, capability: Capability) -> bool {
+        self.capabilities.contains(&capability)
+    }
+}
+
+/// The one question tool of a task session, or none. One value, so that a session can never have both.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum QuestionRoute {
+    /// A normal task asks its operator.
+    Operator,
+    /// An autopilot task with a parent asks that parent.
+    Parent,
+    /// An autopilot task without a parent, or a raw terminal, asks nobody.
+    Nobody,
+}
+
+/// Whom a session may ask (task-domain 4.1).
+#[must_use]
+pub const fn question_route(autopilot: bool, has_parent: bool, passthrough: bool) -> QuestionRoute {
+    match (passthrough, autopilot, has_parent) {
+        (true, _, _) | (false, true, false) => QuestionRoute::Nobody,
+        (false, true, true) => QuestionRoute::Parent,
+        (false, false, _) => QuestionRoute::Operator,
+    }
+}
+
+/// The profile of a session on a board task.
+#[must_use]
+pub fn resolve(
+    autopilot: bool,
+    has_parent: bool,
+    passthrough: bool,
+    owns_title: bool,
+) -> McpProfile {
+    let mut capabilities = Vec::new();
+    match question_route(autopilot, has_parent, passthrough) {
+        QuestionRoute::Operator => capabilities.push(Capability::UserQuestion),
+        QuestionRoute::Parent => capabilities.push(Capability::ParentQuestion),
+        QuestionRoute::Nobody => {}
+    }
+    if owns_title && !passthrough {
+        capabilities.push(Capability::TaskTitle);
+    }
+    McpProfile::new(Surface::KanbanTask, &capabilities, &[])
+}
+
+/// The profile of an outside client: no question tool, no tool that needs a session of its own.
+#[must_use]
+pub fn external() -> McpProfile {
+    McpProfile::new(Surface::External, &[], &[])
+}
+
+/// The tools of a profile, by canonical name, in the order they are listed.
+#[must_use]
+pub fn tools(profile: &McpProfile) -> Vec<&'static str> {
+    GROUPS
+        .iter()
+        .filter(|group| (group.enabled)(profile))
+        .flat_map(|group| group.tools)
+        .copied()
+        .collect()
+}
+
+/// A group of tools that is listed or left out as one.
+struct Group {
+    enabled: fn(&McpProfile) -> bool,
+    tools: &'static [&'static str],
+}
+
+fn on_task(profile: &McpProfile) -> bool {
+    profile.surface == Surface::KanbanTask
+}
+
+fn on_task_or_external(profile: &McpProfile) -> bool {
+    matches!(profile.surface, Surface::KanbanTask | Surface::External)
+}
+
+const GROUPS: &[Group] = &[
+    Group {
+        enabled: on_task_or_external,
+        tools: &[
+            "list_workspaces_kandev",
+            "list_workflows_kandev",
+            "list_workflow_steps_kandev",
+            "list_tasks_kandev",
+            "list_agents_kandev",
+        ],
+    },
+    Group {
+        enabled: on_task_or_external,
+        tools: &[
+            "create_task_kandev",
+            "update_task_kandev",
+            "archive_task_kandev",
+            "delete_task_kandev",
+        ],
+    },
+    Group {
+        enabled: on_task,
+        tools: &[
+            "stop_task_kandev",
+            "list_related_tasks_kandev",
+            "message_task_kandev",
+        ],
+    },
+    Group {
+        enabled: on_task_or_external,
+        tools: &["list_task_sessions_kandev", "get_task_conversation_kandev"],
+    },
+    Group {
+        enabled: on_task,
+        tools: &["step_complete_kandev"],
+    },
+    Group {
+        enabled: |p| p.has(Capability::UserQuestion),
+        tools: &["ask_user_question_kandev"],
+    },
+    Group {
+        enabled: |p| on_task(p) && p.has(Capability::ParentQuestion),
+        tools: &["ask_parent_question_kandev"],
+    },
+    Group {
+        enabled: |p| on_task(p) && p.has(Capability::TaskTitle),
+        tools: &["set_task_title_kandev"],
+    },
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_autopilot_task_differs_from_a_normal_one_by_the_question_tool_only() {
+        let normal = tools(&resolve(false, true, false, false));
+        let autopilot = tools(&resolve(true, true, false, false));
+        let only_normal: Vec<_> = normal.iter().filter(|t| !autopilot.contains(t)).collect();
+        let only_autopilot: Vec<_> = autopilot.iter().filter(|t| !normal.contains(t)).collect();
+        assert_eq!(only_normal, [&"ask_user_question_kandev"]);
+        assert_eq!(only_autopilot, [&"ask_parent_question_kandev"]);
+    }
+
+    #[test]
+    fn no_profile_lists_both_question_tools() {
+        for bits in 0..16u8 {
+            let profile = resolve(bits & 1 != 0, bits & 2 != 0, bits & 4 != 0, bits & 8 != 0);
+            let asks = tools(&profile)
+                .iter()
+                .filter(|t| t.starts_with("ask_"))
+                .count();
+            assert!(asks <= 1, "{profile:?}");
+        }
+    }
+
+    #[test]
+    fn tool_lists() {
+        let mut text = String::new();
+        for (name, profile) in [
+            ("normal task", resolve(false, false, false, false)),
+            (
+                "normal task that owns its title",
+                resolve(false, false, false, true),
+            ),
+            ("autopilot child", resolve(true, true, false, false)),
+            ("autopilot root", resolve(true, false, false, false)),
+            ("external", external()),
+        ] {
+            text.push_str(&format!("{name}\n  {}\n", tools(&profile).join("\n  ")));
+        }
+        insta::assert_snapshot!(text);
+    }
+}

@@ -1,0 +1,452 @@
+//! Read models: what a screen, a tool or the API shows. None of them is a table row.
+
+use crate::ids::{
+    AgentId, ClarificationId, MessageId, PermissionId, ProfileId, PromptId, QuestionId, SessionId,
+    StepId, TaskId, TurnId, WorkflowId, WorkspaceId,
+};
+use crate::message::{AuthorType, MessageType};
+use crate::permission::PermissionOption;
+use crate::question::{Question, QuestionStatus};
+use crate::queue::{Lane, QueuedBy};
+use crate::session::SessionState;
+use crate::task::{Origin, PendingAction, Priority, TaskState, TitleMode};
+use crate::time::Timestamp;
+use crate::workflow::{Step, Workflow};
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+/// A workspace.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct WorkspaceView {
+    /// Its id.
+    pub id: WorkspaceId,
+    /// Its name.
+    pub name: String,
+    /// What it is for.
+    pub description: String,
+    /// When it was made.
+    pub created_at: Timestamp,
+    /// Last change.
+    pub updated_at: Timestamp,
+}
+
+/// A workflow with its steps in order.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct WorkflowView {
+    /// The workflow.
+    #[serde(flatten)]
+    pub workflow: Workflow,
+    /// Its steps by position.
+    pub steps: Vec<Step>,
+}
+
+/// A task as lists and pages show it (the projection of task-domain 1.6).
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct TaskView {
+    /// Its id.
+    pub id: TaskId,
+    /// See [`crate::task::Task`].
+    pub workspace_id: WorkspaceId,
+    /// See [`crate::task::Task`].
+    pub workflow_id: WorkflowId,
+    /// See [`crate::task::Task`].
+    pub workflow_step_id: StepId,
+    /// See [`crate::task::Task`].
+    pub title: String,
+    /// See [`crate::task::Task`].
+    pub description: String,
+    /// See [`crate::task::Task`].
+    pub state: TaskState,
+    /// See [`crate::task::Task`].
+    pub priority: Option<Priority>,
+    /// See [`crate::task::Task`].
+    pub position: i64,
+    /// See [`crate::task::Task`].
+    pub parent_id: Option<TaskId>,
+    /// See [`crate::task::Task`].
+    pub autopilot: bool,
+    /// See [`crate::task::Task`].
+    pub origin: Origin,
+    /// See [`crate::task::Task`].
+    pub external_id: Option<String>,
+    /// Whether an agent may still choose the title.
+    pub title_mode: TitleMode,
+    /// See [`crate::task::Task`].
+    pub agent_profile_id: Option<ProfileId>,
+    /// See [`crate::task::Task`].
+    pub working_directory: Option<String>,
+    /// The host went away in mid-turn and no session ran since.
+    pub interrupted: bool,
+    /// When it was archived.
+    pub archived_at: Option<Timestamp>,
+    /// When it was made.
+    pub created_at: Timestamp,
+    /// Last change.
+    pub updated_at: Timestamp,
+    /// The session that unaddressed messages go to.
+    pub primary_session_id: Option<SessionId>,
+    /// Its state.
+    pub primary_session_state: Option<SessionState>,
+    /// What it needs from somebody.
+    pub primary_session_pending_action: Option<PendingAction>,
+    /// What any session of the task needs from somebody.
+    pub task_pending_action: Option<PendingAction>,
+    /// Whether what is needed is the operator's: false while an autopilot child waits for its parent.
+    pub needs_operator: bool,
+    /// Number of sessions.
+    pub session_count: i64,
+    /// Prompts that wait in all its sessions.
+    pub queued_prompt_count: i64,
+    /// The primary session's agent.
+    pub primary_agent_name: Option<String>,
+    /// The primary session's failure, in words.
+    pub error_message: Option<String>,
+    /// When the running turn began.
+    pub turn_started_at: Option<Timestamp>,
+}
+
+/// A task was made, or found by its external id.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct TaskCreated {
+    /// The task.
+    #[serde(flatten)]
+    pub task: TaskView,
+    /// The session made for it, when it starts.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub session_id: Option<SessionId>,
+    /// It was there already.
+    pub deduplicated: bool,
+    /// Its creation is finished. Creation is one transaction, so this is always true.
+    pub creation_complete: bool,
+}
+
+/// A session as lists and pages show it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct SessionView {
+    /// Its id.
+    pub id: SessionId,
+    /// See [`crate::session::Session`].
+    pub task_id: TaskId,
+    /// See [`crate::session::Session`].
+    pub name: Option<String>,
+    /// See [`crate::session::Session`].
+    pub state: SessionState,
+    /// See [`crate::session::Session`].
+    pub is_primary: bool,
+    /// See [`crate::session::Session`].
+    pub is_passthrough: bool,
+    /// See [`crate::session::Session`].
+    pub agent_profile_id: ProfileId,
+    /// The agent's name.
+    pub agent_name: String,
+    /// See [`crate::session::Session`].
+    pub workspace_path: Option<String>,
+    /// See [`crate::session::Session`].
+    pub error_message: Option<String>,
+    /// What it needs from somebody.
+    pub pending_action: Option<PendingAction>,
+    /// See [`crate::session::Session`].
+    pub auto_run: bool,
+    /// Prompts that wait.
+    pub queued_prompt_count: i64,
+    /// When the running turn began.
+    pub turn_started_at: Option<Timestamp>,
+    /// See [`crate::session::Session`].
+    pub started_at: Option<Timestamp>,
+    /// See [`crate::session::Session`].
+    pub completed_at: Option<Timestamp>,
+    /// When the row was made.
+    pub created_at: Timestamp,
+    /// Last change.
+    pub updated_at: Timestamp,
+}
+
+/// A message of a transcript. Hidden context is never in it; only whether there was some.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct MessageView {
+    /// Its id.
+    pub id: MessageId,
+    /// See [`crate::message::Message`].
+    pub session_id: SessionId,
+    /// See [`crate::message::Message`].
+    pub task_id: TaskId,
+    /// See [`crate::message::Message`].
+    pub turn_id: Option<TurnId>,
+    /// Place in the transcript.
+    pub seq: i64,
+    /// See [`crate::message::Message`].
+    pub author_type: AuthorType,
+    /// See [`crate::message::Message`].
+    pub author_id: Option<String>,
+    /// See [`crate::message::Message`].
+    pub content: String,
+    /// The agent was told something beside it.
+    pub has_hidden_context: bool,
+    /// See [`crate::message::Message`].
+    #[serde(rename = "type")]
+    pub message_type: MessageType,
+    /// See [`crate::message::Message`].
+    pub metadata: Map<String, Value>,
+    /// See [`crate::message::Message`].
+    pub requests_input: bool,
+    /// When it was added.
+    pub created_at: Timestamp,
+    /// Last change.
+    pub updated_at: Timestamp,
+}
+
+/// A page of a conversation.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Conversation {
+    /// The task.
+    pub task_id: TaskId,
+    /// The session; sessions are never merged.
+    pub session_id: SessionId,
+    /// The messages of this page.
+    pub messages: Vec<MessageView>,
+    /// Number of messages in this page.
+    pub total: i64,
+    /// There are more beyond this page.
+    pub has_more: bool,
+    /// Id of the page's last message.
+    pub cursor: Option<MessageId>,
+}
+
+/// What became of a message to a task (task-domain 3.4).
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct MessageOutcome {
+    /// The task written to.
+    pub task_id: TaskId,
+    /// The session it goes to.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub session_id: Option<SessionId>,
+    /// `sent`, `queued`, `started` or `already_answered`.
+    pub status: DeliveryStatus,
+    /// The queued prompt, a receipt to look it up by.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub queue_entry_id: Option<PromptId>,
+    /// The question, for a reply that was given before.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reply_to_question_id: Option<QuestionId>,
+    /// When it was answered, for a reply that was given before.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub answered_at: Option<Timestamp>,
+}
+
+words! {
+    /// What became of a message.
+    DeliveryStatus("status") {
+        /// It goes to the agent now.
+        Sent = "sent",
+        /// It waits for the present turn, a question or a promotion.
+        Queued = "queued",
+        /// It is the first prompt of a session that is being started.
+        Started = "started",
+        /// A reply to this question was accepted before; nothing was delivered.
+        AlreadyAnswered = "already_answered",
+    }
+}
+
+/// The answer to `ask_parent_question_kandev`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ParentAsked {
+    /// The question, new or the one that was pending.
+    pub question_id: QuestionId,
+    /// Who is asked.
+    pub parent_task_id: TaskId,
+    /// Always `waiting_for_parent`.
+    pub status: String,
+}
+
+/// A question to a parent, read-only, for the child's page.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ParentQuestionView {
+    /// Its id.
+    pub id: QuestionId,
+    /// The task that asks.
+    pub child_task_id: TaskId,
+    /// The session that asks.
+    pub child_session_id: SessionId,
+    /// Who is asked.
+    pub parent_task_id: TaskId,
+    /// Its title.
+    pub parent_title: String,
+    /// What is asked.
+    pub questions: Vec<Question>,
+    /// Why.
+    pub context: Option<String>,
+    /// What stands still.
+    pub blocked_effect: Option<String>,
+    /// Where it stands.
+    pub status: QuestionStatus,
+    /// Since when.
+    pub created_at: Timestamp,
+    /// The parent has no session that could answer (rulings 4).
+    pub parent_cannot_answer: bool,
+}
+
+/// A bundle of questions to the operator.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ClarificationView {
+    /// Its id.
+    pub pending_id: ClarificationId,
+    /// The task that asks.
+    pub task_id: TaskId,
+    /// The session that asks.
+    pub session_id: SessionId,
+    /// What is asked.
+    pub questions: Vec<Question>,
+    /// Why.
+    pub context: Option<String>,
+    /// The agent no longer waits; an answer is delivered as its next prompt.
+    pub agent_disconnected: bool,
+    /// Since when.
+    pub created_at: Timestamp,
+}
+
+/// What became of an operator's answer (task-domain 5.3).
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ClarificationOutcome {
+    /// Always true; failures are errors.
+    pub success: bool,
+    /// This answer won; false when another was first, and then `response` is the other's.
+    pub claimed: bool,
+    /// Where the bundle stands now.
+    pub status: crate::clarification::ClarificationStatus,
+    /// The recorded result.
+    pub response: Option<Value>,
+}
+
+/// A permission that an agent asks for.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct PermissionView {
+    /// Its id.
+    pub id: PermissionId,
+    /// The task of the session.
+    pub task_id: TaskId,
+    /// The session whose agent asks.
+    pub session_id: SessionId,
+    /// What the agent wants to do, in a line.
+    pub title: String,
+    /// The call as the agent described it.
+    pub tool_call: Value,
+    /// What may be chosen.
+    pub options: Vec<PermissionOption>,
+    /// Since when.
+    pub created_at: Timestamp,
+}
+
+/// A prompt that waits.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct QueuedView {
+    /// Its id.
+    pub id: PromptId,
+    /// The session it is for.
+    pub session_id: SessionId,
+    /// The words.
+    pub content: String,
+    /// Who queued it.
+    pub queued_by: QueuedBy,
+    /// Express or normal.
+    pub lane: Lane,
+    /// The task of the agent that sent it.
+    pub sender_task_id: Option<TaskId>,
+    /// A question or an answer: it cannot be edited or removed.
+    pub reserved: bool,
+    /// Since when.
+    pub queued_at: Timestamp,
+}
+
+/// An agent with its profiles. The environment is given by name only: values may be secrets.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct AgentView {
+    /// Its id.
+    pub id: AgentId,
+    /// What people call it.
+    pub name: String,
+    /// The program.
+    pub command: String,
+    /// Its arguments.
+    pub args: Vec<String>,
+    /// Names of the environment variables set for it.
+    pub env_names: Vec<String>,
+    /// Whether its last handshake announced MCP over HTTP.
+    pub supports_mcp: Option<bool>,
+    /// Its profiles.
+    pub profiles: Vec<crate::agent::AgentProfile>,
+}
+
+/// A task in one line, for trees and related lists.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct RelatedTask {
+    /// Its id.
+    pub id: TaskId,
+    /// Its title.
+    pub title: String,
+    /// Its state.
+    pub state: TaskState,
+    /// Its workspace.
+    pub workspace_id: WorkspaceId,
+    /// The task it is part of.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub parent_id: Option<TaskId>,
+    /// The step it is in.
+    pub workflow_step_id: StepId,
+    /// See [`crate::task::Task::autopilot`].
+    pub autopilot: bool,
+    /// What it needs from somebody.
+    pub pending_action: Option<PendingAction>,
+    /// Only when asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub description: Option<String>,
+}
+
+/// The relations of a task (task-domain 9.4).
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct RelatedTasks {
+    /// The task itself.
+    pub task: RelatedTask,
+    /// The task it is part of.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub parent: Option<RelatedTask>,
+    /// Its parts.
+    pub children: Vec<RelatedTask>,
+    /// Other parts of its parent.
+    pub siblings: Vec<RelatedTask>,
+}
+
+/// Everything the board page and the sidebar need, read at one moment.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct BoardView {
+    /// The workspace shown.
+    pub workspace: WorkspaceView,
+    /// The workflow shown.
+    pub workflow: WorkflowView,
+    /// All unarchived tasks of the workspace, by step and position.
+    pub tasks: Vec<TaskView>,
+    /// Position in the event log at which this was read.
+    pub as_of: i64,
+}
+
+/// Everything the task page needs besides the transcript, read at one moment.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct TaskPageView {
+    /// The task.
+    pub task: TaskView,
+    /// From the topmost ancestor down to the direct parent.
+    pub ancestors: Vec<RelatedTask>,
+    /// Its sessions, newest first.
+    pub sessions: Vec<SessionView>,
+    /// The steps of its workflow.
+    pub steps: Vec<Step>,
+    /// The pending question to its parent.
+    pub parent_question: Option<ParentQuestionView>,
+    /// Open bundles to the operator.
+    pub clarifications: Vec<ClarificationView>,
+    /// Open permission requests.
+    pub permissions: Vec<PermissionView>,
+    /// Prompts that wait.
+    pub queue: Vec<QueuedView>,
+    /// Position in the event log at which this was read.
+    pub as_of: i64,
+}

@@ -1,0 +1,268 @@
+//! Workflows: ordered steps, what happens on entering and leaving turns, and the built-in Kanban template.
+
+use crate::ids::{ProfileId, StepId, WorkflowId, WorkspaceId};
+use crate::time::Timestamp;
+use serde::{Deserialize, Serialize};
+
+/// A workflow: an ordered list of steps within a workspace.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Workflow {
+    /// Its id.
+    pub id: WorkflowId,
+    /// The workspace it belongs to.
+    pub workspace_id: WorkspaceId,
+    /// Its name.
+    pub name: String,
+    /// What it is for.
+    pub description: String,
+    /// Instructions put before every step's prompt.
+    pub prompt: String,
+    /// The profile used when a step pins none.
+    pub agent_profile_id: Option<ProfileId>,
+    /// Order among the workspace's workflows.
+    pub sort_order: i64,
+    /// Not shown on boards.
+    pub hidden: bool,
+    /// When it was made.
+    pub created_at: Timestamp,
+    /// Last change.
+    pub updated_at: Timestamp,
+}
+
+words! {
+    /// A hint for the presentation of a step; it changes no rule.
+    StageType("stage_type") {
+        /// Work is done here.
+        Work = "work",
+        /// Work is looked at here.
+        Review = "review",
+        /// Work is approved here.
+        Approval = "approval",
+        /// Anything else.
+        Custom = "custom",
+    }
+}
+
+/// One step of a workflow.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Step {
+    /// Its id.
+    pub id: StepId,
+    /// The workflow it belongs to.
+    pub workflow_id: WorkflowId,
+    /// Its name.
+    pub name: String,
+    /// Place among the steps, from 0.
+    pub position: i64,
+    /// A colour token.
+    pub color: String,
+    /// Sent as the automatic prompt on entry; `{{task_prompt}}` inserts the task's description.
+    pub prompt: String,
+    /// What happens on entry, turn start, turn end and exit.
+    pub events: StepEvents,
+    /// Operators may drag cards here.
+    pub allow_manual_move: bool,
+    /// Where started tasks begin; at most one a workflow.
+    pub is_start_step: bool,
+    /// Offered in the command panel.
+    pub show_in_command_panel: bool,
+    /// Archive tasks untouched for so many hours; 0 never.
+    pub auto_archive_after_hours: i64,
+    /// A profile pinned to this step.
+    pub agent_profile_id: Option<ProfileId>,
+    /// Greatest number of admitted tasks; 0 unlimited.
+    pub wip_limit: i64,
+    /// The step that feeds this one.
+    pub pull_from_step_id: Option<StepId>,
+    /// See [`StageType`].
+    pub stage_type: StageType,
+    /// The end of a turn alone does not advance; `step_complete_kandev` must have been called.
+    pub auto_advance_requires_signal: bool,
+    /// An operator's cancel counts as the end of a turn.
+    pub cancel_triggers_turn_complete: bool,
+}
+
+/// The actions of a step by the moment they run at.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct StepEvents {
+    /// After admission to the step.
+    #[serde(default)]
+    pub on_enter: Vec<EnterAction>,
+    /// Before a message of a person or a peer starts a turn.
+    #[serde(default)]
+    pub on_turn_start: Vec<MoveAction>,
+    /// When an agent's turn ended.
+    #[serde(default)]
+    pub on_turn_complete: Vec<MoveAction>,
+}
+
+/// An action on entering a step.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "type", content = "config", rename_all = "snake_case")]
+pub enum EnterAction {
+    /// Start the agent with the step's prompt.
+    AutoStartAgent,
+}
+
+/// A change of step caused by a turn.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "type", content = "config", rename_all = "snake_case")]
+pub enum MoveAction {
+    /// To the step after this one; nothing at the end.
+    MoveToNext,
+    /// To the step before this one; nothing at the start.
+    MoveToPrevious,
+    /// To a named step of the same workflow.
+    MoveToStep {
+        /// Which one.
+        step_id: StepId,
+    },
+}
+
+/// The moment of a turn at which steps may change.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TurnMoment {
+    /// A message of a person or a peer is about to start a turn.
+    Start,
+    /// The turn ended.
+    Complete,
+}
+
+impl Step {
+    /// Entering this step starts the agent.
+    #[must_use]
+    pub fn auto_starts(&self) -> bool {
+        self.events.on_enter.contains(&EnterAction::AutoStartAgent)
+    }
+}
+
+/// The step a task goes to at `moment`, or `None` when it stays.
+///
+/// `steps` are the workflow's, in any order; a target outside of them is ignored rather than followed.
+#[must_use]
+pub fn step_after<'a>(current: &Step, steps: &'a [Step], moment: TurnMoment) -> Option<&'a Step> {
+    let actions = match moment {
+        TurnMoment::Start => &current.events.on_turn_start,
+        TurnMoment::Complete => &current.events.on_turn_complete,
+    };
+    let target = actions.iter().find_map(|action| match action {
+        MoveAction::MoveToNext => steps
+            .iter()
+            .filter(|s| s.position > current.position)
+            .min_by_key(|s| s.position),
+        MoveAction::MoveToPrevious => steps
+            .iter()
+            .filter(|s| s.position < current.position)
+            .max_by_key(|s| s.position),
+        MoveAction::MoveToStep { step_id } => steps.iter().find(|s| s.id == *step_id),
+    })?;
+    (target.id != current.id).then_some(target)
+}
+
+/// Where a started task without a step begins: the marked start step, or else the first.
+#[must_use]
+pub fn start_step(steps: &[Step]) -> Option<&Step> {
+    steps
+        .iter()
+        .find(|s| s.is_start_step)
+        .or_else(|| first_step(steps))
+}
+
+/// The first step by position: where a task that is not started rests.
+#[must_use]
+pub fn first_step(steps: &[Step]) -> Option<&Step> {
+    steps.iter().min_by_key(|s| s.position)
+}
+
+/// The last step by position.
+#[must_use]
+pub fn last_step(steps: &[Step]) -> Option<&Step> {
+    steps.iter().max_by_key(|s| s.position)
+}
+
+/// The steps of the built-in Kanban workflow (task-domain 1.3).
+#[must_use]
+pub fn kanban_steps(workflow_id: WorkflowId) -> Vec<Step> {
+    let step = |position: i64, name: &str, color: &str, stage_type: StageType| Step {
+        id: StepId::new(),
+        workflow_id,
+        name: name.to_owned(),
+        position,
+        color: color.to_owned(),
+        prompt: String::new(),
+        events: StepEvents::default(),
+        allow_manual_move: true,
+        is_start_step: false,
+        show_in_command_panel: true,
+        auto_archive_after_hours: 0,
+        agent_profile_id: None,
+        wip_limit: 0,
+        pull_from_step_id: None,
+        stage_type,
+        auto_advance_requires_signal: false,
+        cancel_triggers_turn_complete: false,
+    };
+    let mut backlog = step(0, "Backlog", "neutral", StageType::Work);
+    let mut in_progress = step(1, "In Progress", "running", StageType::Work);
+    let mut review = step(2, "Review", "review", StageType::Review);
+    let mut done = step(3, "Done", "done", StageType::Custom);
+
+    backlog.events.on_turn_start = vec![MoveAction::MoveToNext];
+    backlog.events.on_turn_complete = vec![MoveAction::MoveToStep { step_id: review.id }];
+    backlog.cancel_triggers_turn_complete = true;
+    in_progress.is_start_step = true;
+    in_progress.events.on_enter = vec![EnterAction::AutoStartAgent];
+    in_progress.events.on_turn_complete = vec![MoveAction::MoveToNext];
+    in_progress.cancel_triggers_turn_complete = true;
+    review.events.on_turn_start = vec![MoveAction::MoveToPrevious];
+    done.events.on_turn_start = vec![MoveAction::MoveToStep {
+        step_id: in_progress.id,
+    }];
+    vec![backlog, in_progress, review, done]
+}
+
+words! {
+    /// What caused a change of step, for the history.
+    MoveTrigger("trigger") {
+        /// A person or an agent asked for it.
+        Manual = "manual",
+        /// The end of a turn.
+        AutoComplete = "auto_complete",
+        /// The start of a turn.
+        OnTurnStart = "on_turn_start",
+        /// A change of the task.
+        TaskUpdate = "task_update",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn kanban_moves_as_its_template_says() {
+        let steps = kanban_steps(WorkflowId::new());
+        let name =
+            |from: usize, moment| step_after(&steps[from], &steps, moment).map(|s| s.name.as_str());
+        assert_eq!(
+            start_step(&steps).map(|s| s.name.as_str()),
+            Some("In Progress")
+        );
+        assert_eq!(name(0, TurnMoment::Start), Some("In Progress"));
+        assert_eq!(name(0, TurnMoment::Complete), Some("Review"));
+        assert_eq!(name(1, TurnMoment::Start), None);
+        assert_eq!(name(1, TurnMoment::Complete), Some("Review"));
+        assert_eq!(name(2, TurnMoment::Start), Some("In Progress"));
+        assert_eq!(name(2, TurnMoment::Complete), None);
+        assert_eq!(name(3, TurnMoment::Start), Some("In Progress"));
+    }
+
+    #[test]
+    fn a_move_to_a_step_of_another_workflow_is_ignored() {
+        let mut steps = kanban_steps(WorkflowId::new());
+        steps[1].events.on_turn_complete = vec![MoveAction::MoveToStep {
+            step_id: StepId::new(),
+        }];
+        assert_eq!(step_after(&steps[1], &steps, TurnMoment::Complete), None);
+    }
+}
