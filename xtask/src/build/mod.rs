@@ -1,0 +1,82 @@
+//! Makes what users run: the site under `target/site` and the server's binary.
+
+mod classes;
+#[cfg(test)]
+mod contrast;
+mod css;
+mod engine;
+mod site;
+mod stylesheet;
+mod wasm;
+
+use std::fs::File;
+
+use anyhow::{Context, Result};
+
+pub(crate) use self::wasm::Bundle;
+use crate::{files, project, stage};
+
+/// Builds the site and the server; `release` chooses the server's profile, the bundle is small either way.
+pub(crate) fn all(release: bool) -> Result<()> {
+    site(Bundle::Small)?;
+    server(release)
+}
+
+/// The server's binary.
+pub(crate) fn server(release: bool) -> Result<()> {
+    let mut cargo = project::cargo("build");
+    cargo.args(["--package", "server", "--bin", "flightdeck"]);
+    if release {
+        cargo.arg("--release");
+    }
+    stage::must("compile the server", &mut cargo)?;
+    Ok(())
+}
+
+/// Checks every class of every view against the style sheet that would be made of them.
+pub(crate) fn check_styles() -> Result<()> {
+    css::stylesheet(&project::root()).map(drop)
+}
+
+/// Style sheet and bundle, published under `target/site`. Says how large they are.
+pub(crate) fn site(bundle: Bundle) -> Result<()> {
+    let root = project::root();
+    let css = stage::work("style sheet", || css::stylesheet(&root))?;
+    // For those who build with cargo-leptos, which looks for a style sheet at a fixed place.
+    files::write_if_changed(&root.join("target/css/flightdeck.css"), css.as_bytes())?;
+    let _alone = lock()?;
+    let glue = wasm::bundle(bundle)?;
+    let sizes = site::publish(&project::site(), &root.join("public"), &css, &glue)?;
+    println!(
+        "  {:<12} {:>10} {:>10} {:>10}",
+        "kB", "raw", "gzip", "brotli"
+    );
+    let row = |name: &str, numbers: [usize; 3]| {
+        #[expect(clippy::cast_precision_loss, reason = "sizes are far below 2^52 bytes")]
+        let [raw, gzip, brotli] = numbers.map(|bytes| bytes as f64 / 1000.0);
+        println!("  {name:<12} {raw:>10.1} {gzip:>10.1} {brotli:>10.1}");
+    };
+    let mut together = [0; 3];
+    for size in &sizes {
+        row(size.name, [size.raw, size.gzip, size.brotli]);
+        if size.name != "css" {
+            together = [
+                together[0] + size.raw,
+                together[1] + size.gzip,
+                together[2] + size.brotli,
+            ];
+        }
+    }
+    row("wasm + js", together);
+    Ok(())
+}
+
+/// Two builds at once would remove each other's files.
+fn lock() -> Result<File> {
+    let path = project::root().join("target/xtask-site.lock");
+    std::fs::create_dir_all(project::root().join("target"))?;
+    let file = File::create(&path).with_context(|| format!("creating {}", path.display()))?;
+    file.lock()
+        .with_context(|| format!("locking {}", path.display()))?;
+    Ok(file)
+}

@@ -1,0 +1,198 @@
+//! The browser's half: compile, `wasm-bindgen`, `wasm-opt`.
+//!
+//! `wasm-bindgen` runs as a library whose version Cargo.lock holds, so nobody has to install a matching command.
+//! Cargo decides by itself whether to compile; the steps after it are skipped when the compiled module is the same.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, bail};
+use wasm_bindgen_cli_support::Bindgen;
+
+use crate::{files, project, setup, stage};
+
+/// How much is done for the bundle's size.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Bundle {
+    /// What users get: size-optimised, through `wasm-opt`.
+    Small,
+    /// What a developer waits for.
+    Quick,
+}
+
+impl Bundle {
+    /// Cargo's profile and the folder it builds into.
+    fn profile(self) -> (&'static str, &'static str) {
+        match self {
+            Self::Small => ("wasm-release", "wasm-release"),
+            Self::Quick => ("dev", "debug"),
+        }
+    }
+}
+
+/// The finished module, its glue and the scripts that crates bring along.
+pub(crate) struct Glue {
+    pub(crate) js: Vec<u8>,
+    pub(crate) wasm: Vec<u8>,
+    /// Paths below the glue's folder; the glue imports them by these.
+    pub(crate) snippets: Vec<(PathBuf, Vec<u8>)>,
+}
+
+/// Name of the bundle's files, as `[[workspace.metadata.leptos]]` has it.
+pub(crate) const NAME: &str = "flightdeck";
+
+/// Builds the bundle, or takes the last one when nothing changed.
+pub(crate) fn bundle(kind: Bundle) -> Result<Glue> {
+    setup::wasm_target()?;
+    check_versions(&files::read(&project::root().join("Cargo.lock"))?)?;
+    let (profile, folder) = kind.profile();
+    let mut cargo = project::cargo("build");
+    cargo.args([
+        "--package",
+        "frontend",
+        "--target",
+        "wasm32-unknown-unknown",
+        "--profile",
+        profile,
+    ]);
+    stage::must("compile for the browser", &mut cargo)?;
+    let module = project::target()
+        .join("wasm32-unknown-unknown")
+        .join(folder)
+        .join("frontend.wasm");
+
+    let optimizer = match kind {
+        Bundle::Small => (setup::WASM_OPT.find)(),
+        Bundle::Quick => None,
+    };
+    let made = project::root().join("target/xtask-bundle").join(profile);
+    let stamp_file = made.with_extension("stamp");
+    let stamp = stamp(&module, optimizer.as_deref())?;
+    if std::fs::read_to_string(&stamp_file).ok().as_deref() != Some(stamp.as_str()) {
+        // No stamp stands beside half a bundle.
+        let _ = std::fs::remove_file(&stamp_file);
+        let _ = std::fs::remove_dir_all(&made);
+        stage::work("wasm-bindgen", || bind(&module, &made))?;
+        match (&optimizer, kind) {
+            (Some(program), _) => optimize(program, &made.join(format!("{NAME}_bg.wasm")))?,
+            (None, Bundle::Small) => println!(
+                "  The bundle stays larger than it need be: {}",
+                setup::WASM_OPT.advice()
+            ),
+            (None, Bundle::Quick) => {}
+        }
+        files::write_if_changed(&stamp_file, stamp.as_bytes())?;
+    }
+    read(&made)
+}
+
+/// What the bundle follows from, besides this program's own version.
+fn stamp(module: &Path, optimizer: Option<&Path>) -> Result<String> {
+    let bytes = std::fs::read(module).with_context(|| format!("reading {}", module.display()))?;
+    let optimizer = match optimizer {
+        Some(program) => {
+            let output = project::command(program).arg("--version").output()?;
+            String::from_utf8_lossy(&output.stdout).trim().to_owned()
+        }
+        None => "no wasm-opt".to_owned(),
+    };
+    Ok(format!(
+        "{} {} {optimizer}",
+        files::hash(&bytes),
+        wasm_bindgen_version()
+    ))
+}
+
+fn bind(module: &Path, folder: &Path) -> Result<()> {
+    Bindgen::new()
+        .input_path(module)
+        .out_name(NAME)
+        .web(true)?
+        .typescript(false)
+        .remove_name_section(true)
+        .remove_producers_section(true)
+        .generate(folder)
+}
+
+fn optimize(program: &Path, wasm: &Path) -> Result<()> {
+    let mut command = project::command(program);
+    // What rustc may use on this target today; older versions of wasm-opt refuse what is not named.
+    command.args([
+        "-Oz",
+        "--enable-bulk-memory",
+        "--enable-mutable-globals",
+        "--enable-nontrapping-float-to-int",
+    ]);
+    command.args([
+        "--enable-sign-ext",
+        "--enable-reference-types",
+        "--enable-multivalue",
+    ]);
+    stage::must("wasm-opt", command.arg(wasm).arg("-o").arg(wasm))?;
+    Ok(())
+}
+
+fn read(made: &Path) -> Result<Glue> {
+    let file = |name: String| {
+        let path = made.join(name);
+        std::fs::read(&path).with_context(|| format!("reading {}", path.display()))
+    };
+    let mut snippets = Vec::new();
+    for path in files::all(&made.join("snippets"))? {
+        snippets.push((files::shown(made, &path), std::fs::read(&path)?));
+    }
+    Ok(Glue {
+        js: file(format!("{NAME}.js"))?,
+        wasm: file(format!("{NAME}_bg.wasm"))?,
+        snippets,
+    })
+}
+
+/// The version this program was built with.
+fn wasm_bindgen_version() -> String {
+    locked_version(
+        include_str!("../../../Cargo.lock"),
+        "wasm-bindgen-cli-support",
+    )
+    .unwrap_or_default()
+}
+
+/// The glue's maker and the module's macros must be of one version, and this program must be built from the lock file.
+fn check_versions(lock: &str) -> Result<()> {
+    let module = locked_version(lock, "wasm-bindgen");
+    let maker = locked_version(lock, "wasm-bindgen-cli-support");
+    match (module, maker) {
+        (Some(module), Some(maker)) if module == maker => Ok(()),
+        (Some(module), Some(maker)) => bail!(
+            "Cargo.lock has wasm-bindgen {module} but wasm-bindgen-cli-support {maker}; they must be the same. Run:\n  \
+             cargo update -p wasm-bindgen-cli-support --precise {module}"
+        ),
+        _ => bail!("Cargo.lock names no version of wasm-bindgen and wasm-bindgen-cli-support"),
+    }
+}
+
+fn locked_version(lock: &str, package: &str) -> Option<String> {
+    let (_, after) = lock.split_once(&format!("name = \"{package}\"\nversion = \""))?;
+    after.split('"').next().map(str::to_owned)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn versions_that_differ_are_an_error_with_the_way_out() {
+        let lock = |maker: &str| {
+            format!(
+                "[[package]]\nname = \"wasm-bindgen\"\nversion = \"0.2.130\"\n\n\
+                     [[package]]\nname = \"wasm-bindgen-cli-support\"\nversion = \"{maker}\"\n"
+            )
+        };
+        check_versions(&lock("0.2.130")).unwrap();
+        let text = check_versions(&lock("0.2.129")).unwrap_err().to_string();
+        assert!(
+            text.contains("cargo update -p wasm-bindgen-cli-support --precise 0.2.130"),
+            "{text}"
+        );
+        assert!(check_versions("").is_err());
+    }
+}

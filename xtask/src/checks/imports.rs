@@ -1,0 +1,359 @@
+//! No circles of imports between modules.
+//!
+//! At each level of a crate, sibling modules must form a layering: if something below `crate::a` names something below
+//! `crate::b`, nothing below `b` may name anything below `a`. A child may use its parent and the other way round, since
+//! one cannot be understood without the other. Tests may look wherever they like.
+//!
+//! Paths are found in the token stream, so those inside macros such as `view!` count too. Names that a parent
+//! re-exports from a child (`pub use a::Thing`) count as that child's.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+
+use anyhow::{Context, Result, bail};
+use proc_macro2::{Delimiter, TokenStream, TokenTree};
+
+use crate::{files, project};
+
+/// Path of a module within its crate; the root is empty.
+type ModulePath = Vec<String>;
+
+/// Checks every crate of the workspace.
+pub(crate) fn check() -> Result<()> {
+    let root = project::root();
+    let mut sources = vec![
+        root.join("app/src"),
+        root.join("frontend/src"),
+        root.join("server/src"),
+        root.join("xtask/src"),
+    ];
+    for entry in std::fs::read_dir(root.join("crates"))? {
+        sources.push(entry?.path().join("src"));
+    }
+    let mut faults = Vec::new();
+    for source in sources {
+        let mut modules = BTreeMap::new();
+        for file in files::below(&source, "rs")? {
+            modules.insert(module_path(&source, &file), files::read(&file)?);
+        }
+        let name = files::shown(&root, &source).display().to_string();
+        let found = circles(&modules).with_context(|| format!("reading {name}"))?;
+        faults.extend(found.into_iter().map(|circle| format!("{name}: {circle}")));
+    }
+    if !faults.is_empty() {
+        bail!("modules that import each other:\n  {}", faults.join("\n  "));
+    }
+    Ok(())
+}
+
+fn module_path(source: &Path, file: &Path) -> ModulePath {
+    let mut path: ModulePath = files::shown(source, file)
+        .with_extension("")
+        .iter()
+        .map(|part| part.to_string_lossy().into_owned())
+        .collect();
+    let is_root = path.len() == 1 && matches!(path[0].as_str(), "lib" | "main");
+    if is_root || path.last().is_some_and(|last| last == "mod") {
+        path.pop();
+    }
+    path
+}
+
+/// One line for each circle among siblings.
+fn circles(modules: &BTreeMap<ModulePath, String>) -> Result<Vec<String>> {
+    let mut uses: BTreeMap<ModulePath, Vec<ModulePath>> = BTreeMap::new();
+    for (path, source) in modules {
+        let tokens: TokenStream = source
+            .parse()
+            .map_err(|error| anyhow::anyhow!("{error}"))
+            .with_context(|| path.join("::"))?;
+        let mut found = Vec::new();
+        paths_in(tokens, path, &mut found);
+        uses.insert(path.clone(), found);
+    }
+    let aliases = aliases(modules, &uses);
+    // Parent → edges between its children, each with one example.
+    let mut levels: BTreeMap<ModulePath, BTreeMap<(String, String), String>> = BTreeMap::new();
+    for (from, targets) in &uses {
+        for target in targets {
+            let target = resolve(target, &aliases);
+            let common = from
+                .iter()
+                .zip(&target)
+                .take_while(|(one, other)| one == other)
+                .count();
+            let (Some(one), Some(other)) = (from.get(common), target.get(common)) else {
+                continue;
+            };
+            let parent = target[..common].to_vec();
+            let mut sibling = parent.clone();
+            sibling.push(other.clone());
+            if modules.keys().any(|module| module.starts_with(&sibling)) {
+                let example = format!("{} uses {}", from.join("::"), target.join("::"));
+                levels
+                    .entry(parent)
+                    .or_default()
+                    .entry((one.clone(), other.clone()))
+                    .or_insert(example);
+            }
+        }
+    }
+    let mut found = Vec::new();
+    for edges in levels.values() {
+        found.extend(circle_among(edges));
+    }
+    Ok(found)
+}
+
+/// Names a module gives to things of its children: `crate::Name` → `crate::child::Name`.
+fn aliases(
+    modules: &BTreeMap<ModulePath, String>,
+    uses: &BTreeMap<ModulePath, Vec<ModulePath>>,
+) -> BTreeMap<ModulePath, ModulePath> {
+    let mut aliases = BTreeMap::new();
+    for (module, targets) in uses {
+        for target in targets {
+            let is_from_child = target.len() > module.len() + 1 && target.starts_with(module);
+            if let (true, Some(name)) = (is_from_child, target.last()) {
+                let mut alias = module.clone();
+                alias.push(name.clone());
+                if !modules.contains_key(&alias) {
+                    aliases.insert(alias, target.clone());
+                }
+            }
+        }
+    }
+    aliases
+}
+
+fn resolve(target: &ModulePath, aliases: &BTreeMap<ModulePath, ModulePath>) -> ModulePath {
+    for length in (1..=target.len()).rev() {
+        if let Some(real) = aliases.get(&target[..length]) {
+            return real.iter().chain(&target[length..]).cloned().collect();
+        }
+    }
+    target.clone()
+}
+
+/// Drops modules that lie on no circle; what stays is told with one example for each edge.
+fn circle_among(edges: &BTreeMap<(String, String), String>) -> Option<String> {
+    let mut left: BTreeSet<&(String, String)> = edges.keys().collect();
+    loop {
+        let from: BTreeSet<_> = left.iter().map(|(from, _)| from).collect();
+        let to: BTreeSet<_> = left.iter().map(|(_, to)| to).collect();
+        let before = left.len();
+        left.retain(|(one, other)| to.contains(one) && from.contains(other));
+        if left.len() == before {
+            break;
+        }
+    }
+    let examples: Vec<_> = left.iter().map(|edge| edges[*edge].as_str()).collect();
+    (!examples.is_empty()).then(|| examples.join(", "))
+}
+
+/// Collects the absolute form of every `crate::…`, `super::…` and `self::…` path, except in test code; also of plain
+/// `use child::…`, which can only mean a child or another crate.
+fn paths_in(tokens: TokenStream, module: &[String], found: &mut Vec<ModulePath>) {
+    let trees: Vec<TokenTree> = tokens.into_iter().collect();
+    let mut at = 0;
+    while at < trees.len() {
+        match &trees[at] {
+            TokenTree::Punct(hash)
+                if hash.as_char() == '#' && is_test_attribute(trees.get(at + 1)) =>
+            {
+                at = end_of_item(&trees, at + 2);
+                continue;
+            }
+            TokenTree::Ident(word) if starts_path(&trees, at) => {
+                let base = match word.to_string().as_str() {
+                    "crate" => Some(Vec::new()),
+                    "super" => module.split_last().map(|(_, parent)| parent.to_vec()),
+                    "self" => Some(module.to_vec()),
+                    _ if at > 0 && is_word(&trees[at - 1], "use") => {
+                        let mut path = module.to_vec();
+                        path.push(word.to_string());
+                        Some(path)
+                    }
+                    _ => None,
+                };
+                if let Some(base) = base {
+                    at = use_tree(&trees, at + 3, base, found);
+                    continue;
+                }
+            }
+            TokenTree::Group(group) => paths_in(group.stream(), module, found),
+            TokenTree::Ident(_) | TokenTree::Punct(_) | TokenTree::Literal(_) => {}
+        }
+        at += 1;
+    }
+}
+
+/// Reads what follows `base::` from position `at`; returns the position after it.
+fn use_tree(
+    trees: &[TokenTree],
+    at: usize,
+    base: ModulePath,
+    found: &mut Vec<ModulePath>,
+) -> usize {
+    match trees.get(at) {
+        Some(TokenTree::Ident(word)) => {
+            let mut path = base;
+            if word == "super" {
+                path.pop();
+            } else {
+                path.push(word.to_string());
+            }
+            if is_double_colon(trees, at + 1) {
+                use_tree(trees, at + 3, path, found)
+            } else {
+                found.push(path);
+                at + 1
+            }
+        }
+        Some(TokenTree::Group(group)) if group.delimiter() == Delimiter::Brace => {
+            let inner: Vec<TokenTree> = group.stream().into_iter().collect();
+            let mut from = 0;
+            while from < inner.len() {
+                if is_word(&inner[from], "self") {
+                    found.push(base.clone());
+                    from += 1;
+                } else {
+                    from = use_tree(&inner, from, base.clone(), found).max(from + 1);
+                }
+                while inner.get(from).is_some_and(|tree| !is_comma(tree)) {
+                    from += 1;
+                }
+                from += 1;
+            }
+            at + 1
+        }
+        // `::*` and turbofish.
+        _ => {
+            found.push(base);
+            at + 1
+        }
+    }
+}
+
+fn starts_path(trees: &[TokenTree], at: usize) -> bool {
+    // `a::self` and `$crate` do not start a path of ours.
+    let after_colons = at >= 2 && is_double_colon(trees, at - 2);
+    is_double_colon(trees, at + 1) && !after_colons
+}
+
+fn is_double_colon(trees: &[TokenTree], at: usize) -> bool {
+    let colon = |tree: Option<&TokenTree>| matches!(tree, Some(TokenTree::Punct(punct)) if punct.as_char() == ':');
+    colon(trees.get(at)) && colon(trees.get(at + 1))
+}
+
+fn is_word(tree: &TokenTree, word: &str) -> bool {
+    matches!(tree, TokenTree::Ident(ident) if ident == word)
+}
+
+fn is_comma(tree: &TokenTree) -> bool {
+    matches!(tree, TokenTree::Punct(punct) if punct.as_char() == ',')
+}
+
+fn is_test_attribute(tree: Option<&TokenTree>) -> bool {
+    tree.is_some_and(|tree| {
+        let text = tree.to_string().replace(' ', "");
+        text == "[cfg(test)]" || text == "[test]"
+    })
+}
+
+/// The position after the item that starts at `at`: its block or its semicolon.
+fn end_of_item(trees: &[TokenTree], at: usize) -> usize {
+    let is_end = |tree: &TokenTree| match tree {
+        TokenTree::Group(group) => group.delimiter() == Delimiter::Brace,
+        TokenTree::Punct(punct) => punct.as_char() == ';',
+        TokenTree::Ident(_) | TokenTree::Literal(_) => false,
+    };
+    trees
+        .iter()
+        .skip(at)
+        .position(is_end)
+        .map_or(trees.len(), |offset| at + offset + 1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn found(modules: &[(&str, &str)]) -> Vec<String> {
+        let modules = modules
+            .iter()
+            .map(|(path, source)| {
+                let path = path
+                    .split("::")
+                    .filter(|part| !part.is_empty())
+                    .map(str::to_owned)
+                    .collect();
+                (path, (*source).to_owned())
+            })
+            .collect();
+        circles(&modules).unwrap()
+    }
+
+    #[test]
+    fn a_layering_is_no_circle() {
+        assert_eq!(
+            found(&[
+                ("", "mod a; mod b; pub use b::Thing;"),
+                (
+                    "a",
+                    "use crate::b::{self, Thing}; fn f() { crate::b::g::<u8>() }"
+                ),
+                ("b", "use super::Setting; use std::a::x;"),
+            ]),
+            Vec::<String>::new()
+        );
+    }
+
+    #[test]
+    fn a_circle_is_found_through_groups_macros_and_re_exports() {
+        let circle = ["a uses b::Thing, b uses a::f"];
+        assert_eq!(
+            found(&[
+                ("a", "use crate::{c::X, b::Thing};"),
+                ("b", "fn g() { view! { {crate::a::f()} } }"),
+                ("c", "")
+            ]),
+            circle
+        );
+        assert_eq!(
+            found(&[
+                ("", "pub use b::Thing;"),
+                ("a", "use crate::Thing;"),
+                ("b", "use super::a::f;")
+            ]),
+            circle
+        );
+    }
+
+    #[test]
+    fn longer_circles_and_those_of_descendants_are_found() {
+        let circle = found(&[
+            ("a", "use crate::b::X;"),
+            ("b", "use crate::c::X;"),
+            ("c::deep", "use crate::a::deep::X;"),
+            ("a::deep", ""),
+        ]);
+        assert_eq!(
+            circle,
+            ["a uses b::X, b uses c::X, c::deep uses a::deep::X"]
+        );
+    }
+
+    #[test]
+    fn parents_and_tests_may_look_back() {
+        assert_eq!(
+            found(&[
+                ("a", "mod child; pub use child::X; use self::child::Y;"),
+                ("a::child", "use super::Z; use crate::a::W;"),
+                ("b", "#[cfg(test)] mod tests { use crate::c::X; }"),
+                ("c", "use crate::b::X;"),
+            ]),
+            Vec::<String>::new()
+        );
+    }
+}

@@ -1,0 +1,103 @@
+//! The commands people need: `cargo xtask serve | test | dev | build | check | e2e | fmt | docs`.
+//!
+//! Each does its own set-up and needs nothing installed beyond rustup, Node and a C compiler.
+
+#![expect(
+    clippy::print_stdout,
+    reason = "this is a command-line program: its output is for the person who runs it"
+)]
+#![expect(
+    clippy::disallowed_methods,
+    reason = "it starts other programs and waits for them; the rules are for the product"
+)]
+
+mod build;
+mod checks;
+mod count;
+mod dev;
+mod e2e;
+mod files;
+mod postgres;
+mod project;
+mod serve;
+mod setup;
+mod stage;
+mod test;
+
+use anyhow::Result;
+use clap::{Parser, Subcommand};
+
+#[derive(Parser)]
+#[command(name = "cargo xtask", about = "Build, run and test Flightdeck")]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Build for users and start Flightdeck on http://127.0.0.1:3000
+    Serve {
+        /// Arguments for `flightdeck serve`
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        args: Vec<String>,
+    },
+    /// Build quickly, run, and start again on every change
+    Dev {
+        /// Arguments for `flightdeck serve`
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        args: Vec<String>,
+    },
+    /// Build the site and the server
+    Build {
+        /// Build the server as users run it
+        #[arg(long)]
+        release: bool,
+    },
+    /// Run every check and test; the last line counts them
+    Test {
+        /// Also the long forms of random and crash tests
+        #[arg(long)]
+        long: bool,
+    },
+    /// Formatting, lints and house rules only
+    Check,
+    /// End-to-end tests only
+    E2e {
+        /// Arguments for Playwright
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        args: Vec<String>,
+    },
+    /// Format all Rust code
+    Fmt,
+    /// Build our documentation; a broken link is an error
+    Docs,
+}
+
+fn main() -> Result<()> {
+    match Cli::parse().command {
+        Command::Serve { args } => serve::serve(&args),
+        Command::Dev { args } => dev::dev(&args),
+        Command::Build { release } => build::all(release),
+        Command::Test { long } => test::test(long),
+        Command::Check => test::check(),
+        Command::E2e { args } => e2e::build_and_run(&args).map(|counts| {
+            println!("\n{counts}");
+            if counts.failed > 0 {
+                std::process::exit(1);
+            }
+        }),
+        Command::Fmt => stage::must("cargo fmt", project::cargo("fmt").arg("--all")).map(drop),
+        Command::Docs => {
+            let mut cargo = project::cargo("doc");
+            cargo.args([
+                "--workspace",
+                "--exclude",
+                "frontend",
+                "--no-deps",
+                "--document-private-items",
+            ]);
+            stage::must("cargo doc", cargo.env("RUSTDOCFLAGS", "-D warnings")).map(drop)
+        }
+    }
+}

@@ -1,0 +1,246 @@
+//! `cargo xtask test`: everything that is checked, in stages from cheap to dear.
+//!
+//! A stage that fails does not hide the later ones where they can still run. The last line is the sum of all tests; a
+//! stage that has no tests of its own counts as one, so "0 failed" and exit code zero always go together.
+
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use anyhow::{Result, bail};
+
+use crate::build::{self, Bundle};
+use crate::checks::{imports, wasm_tree};
+use crate::count::Counts;
+use crate::postgres::Cluster;
+use crate::{e2e, project, setup, stage};
+
+/// Our crates as Cargo selects them for native tests. The bundle's crate compiles for WASM only, and this program is
+/// tested apart: with it in the selection, features of shared dependencies would differ from those of the
+/// `cargo xtask` that runs, and all of them would compile twice.
+const NATIVE: [&str; 5] = ["--workspace", "--exclude", "frontend", "--exclude", "xtask"];
+const OURSELVES: [&str; 2] = ["--package", "xtask"];
+
+struct Stage {
+    name: &'static str,
+    took: Duration,
+    counts: Counts,
+}
+
+#[derive(Default)]
+struct Run {
+    stages: Vec<Stage>,
+}
+
+impl Run {
+    /// Does one stage; an error counts as one failure. Tells whether nothing failed.
+    fn stage(&mut self, name: &'static str, work: impl FnOnce() -> Result<Counts>) -> bool {
+        let started = Instant::now();
+        println!("\n== {name}");
+        let counts = work().unwrap_or_else(|error| {
+            println!("{error:#}");
+            Counts::FAILED
+        });
+        println!("== {name}: {counts} in {}", stage::shown(started.elapsed()));
+        self.stages.push(Stage {
+            name,
+            took: started.elapsed(),
+            counts,
+        });
+        counts.failed == 0
+    }
+
+    /// A stage that holds or does not.
+    fn check(&mut self, name: &'static str, work: impl FnOnce() -> Result<()>) -> bool {
+        self.stage(name, || work().map(|()| Counts::PASSED))
+    }
+
+    /// Prints the table of stages and the closing line.
+    fn close(self) -> Result<()> {
+        let mut sum = Counts::default();
+        println!("\n{:<24} {:>8}", "stage", "minutes");
+        for stage in &self.stages {
+            println!(
+                "{:<24} {:>8.1}  {}",
+                stage.name,
+                stage.took.as_secs_f64() / 60.0,
+                stage.counts
+            );
+            sum += stage.counts;
+        }
+        let minutes: f64 = self
+            .stages
+            .iter()
+            .map(|stage| stage.took.as_secs_f64() / 60.0)
+            .sum();
+        println!("{:<24} {minutes:>8.1}", "together");
+        println!("\n{sum}");
+        // The closing line is the last one, so the exit code goes without a word of its own.
+        if sum.failed > 0 {
+            std::process::exit(1);
+        }
+        Ok(())
+    }
+}
+
+/// Everything. `long` also runs the long forms of the random and crash tests.
+pub(crate) fn test(long: bool) -> Result<()> {
+    let mut run = Run::default();
+    run.check("set-up", || {
+        setup::wasm_target()?;
+        setup::install_missing(&[&setup::BROWSER, &setup::POSTGRES, &setup::WASM_OPT])
+    });
+    quick_checks(&mut run);
+    let compiled = run.check("compile", || {
+        let mut cargo = project::cargo("build");
+        stage::must(
+            "compile server and tests",
+            cargo.args(NATIVE).arg("--all-targets"),
+        )
+        .map(drop)
+    });
+    if compiled {
+        // Lives until the tests are over.
+        let cluster = postgres(&mut run);
+        run.stage("tests", || {
+            tests(
+                "unit, conformance and capability tests",
+                &NATIVE,
+                cluster.as_ref(),
+                long,
+            )
+        });
+    }
+    run.stage("tests of xtask", || {
+        tests("tests of xtask", &OURSELVES, None, long)
+    });
+    let bundled = run.check("bundle", || build::site(Bundle::Small));
+    if compiled && bundled {
+        run.stage("end to end", || e2e::run(&[]));
+    } else {
+        println!("\n== end to end: cannot run without server and bundle");
+        run.stages.push(Stage {
+            name: "end to end",
+            took: Duration::ZERO,
+            counts: Counts::FAILED,
+        });
+    }
+    run.close()
+}
+
+/// Formatting, lints and the rules of the house.
+pub(crate) fn check() -> Result<()> {
+    setup::wasm_target()?;
+    let mut run = Run::default();
+    quick_checks(&mut run);
+    run.close()
+}
+
+fn quick_checks(run: &mut Run) {
+    run.check("format", || {
+        stage::must(
+            "cargo fmt",
+            project::cargo("fmt").args(["--all", "--check"]),
+        )
+        .map(drop)
+    });
+    run.check("imports", imports::check);
+    run.check("bundle's dependencies", wasm_tree::check);
+    run.check("styles", build::check_styles);
+    run.check("lints", || {
+        let mut native = project::cargo("clippy");
+        native.args([
+            "--workspace",
+            "--exclude",
+            "frontend",
+            "--all-targets",
+            "--",
+            "-D",
+            "warnings",
+        ]);
+        let native = stage::run("clippy", &mut native)?;
+        let mut wasm = project::cargo("clippy");
+        // The bundle's own profile, so that build scripts and macros are compiled once for both.
+        wasm.args([
+            "--package",
+            "frontend",
+            "--target",
+            "wasm32-unknown-unknown",
+            "--profile",
+            "wasm-release",
+        ]);
+        let wasm = stage::run(
+            "clippy for the browser",
+            wasm.args(["--", "-D", "warnings"]),
+        )?;
+        if !(native.success && wasm.success) {
+            bail!("clippy found something");
+        }
+        Ok(())
+    });
+}
+
+/// An ephemeral server for the tests, when PostgreSQL is here. Its absence is a failure on a build machine.
+fn postgres(run: &mut Run) -> Option<Cluster> {
+    let mut cluster = None;
+    run.stage("postgres", || match crate::postgres::binaries() {
+        Some(binaries) => {
+            let log = project::root().join("target/xtask-logs/postgres.log");
+            cluster = Some(stage::work("start PostgreSQL", || {
+                Cluster::start(&binaries, &log)
+            })?);
+            Ok(Counts::PASSED)
+        }
+        None if project::is_ci() => bail!("{}", setup::POSTGRES.advice()),
+        None => {
+            println!("{}", setup::POSTGRES.advice());
+            Ok(Counts::SKIPPED)
+        }
+    });
+    cluster
+}
+
+/// Runs the tests of the packages that `selection` names. Documentation examples are not among them.
+fn tests(name: &str, selection: &[&str], cluster: Option<&Cluster>, long: bool) -> Result<Counts> {
+    let nextest = nextest();
+    let mut cargo = match nextest {
+        Some(_) => {
+            let mut cargo = project::cargo("nextest");
+            cargo
+                .arg("run")
+                .args(selection)
+                .args(["--no-fail-fast", "--no-tests", "pass"]);
+            cargo
+        }
+        None => {
+            let mut cargo = project::cargo("test");
+            cargo
+                .args(selection)
+                .args(["--lib", "--bins", "--tests", "--no-fail-fast"]);
+            cargo
+        }
+    };
+    if let Some(cluster) = cluster {
+        cargo.env("FLIGHTDECK_TEST_POSTGRES_URL", cluster.url());
+    }
+    if long {
+        cargo.env("FLIGHTDECK_TEST_LONG", "1");
+    }
+    let ended = stage::run(name, &mut cargo)?;
+    let counts = match nextest {
+        Some(_) => Counts::of_nextest(&ended.text),
+        None => Counts::of_cargo_test(&ended.text),
+    };
+    match counts {
+        // The runner failed for another reason than a test.
+        Some(counts) if !ended.success && counts.failed == 0 => {
+            bail!("{name}: the test runner failed")
+        }
+        Some(counts) => Ok(counts),
+        None if ended.success => Ok(Counts::default()),
+        None => bail!("{name}: did not run"),
+    }
+}
+
+fn nextest() -> Option<PathBuf> {
+    setup::program("cargo-nextest")
+}
