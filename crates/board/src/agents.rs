@@ -1,0 +1,204 @@
+//! Agents by command line, and their profiles.
+
+use crate::{Actor, Board, BoardError, Result};
+use domain::agent::{Agent, AgentProfile};
+use domain::error::Refusal;
+use domain::event::{EventKind, NewEvent};
+use domain::ids::{AgentId, ProfileId};
+use domain::params::{CreateAgent, CreateProfile};
+use domain::question::check_length;
+use domain::view::AgentView;
+use store::StoreError;
+
+/// Longest name of an agent or a profile, in code points.
+const MAX_NAME: usize = 120;
+/// Name of the profile that every agent gets with it.
+const DEFAULT_PROFILE: &str = "Default";
+
+impl Board {
+    /// Adds an agent with a default profile. Whether the command exists shows at the first launch.
+    pub async fn agent_create(&self, actor: &Actor, params: CreateAgent) -> Result<AgentView> {
+        actor.require_operator()?;
+        let name = required("name", &params.name)?;
+        let command = params.command.trim();
+        if command.is_empty() {
+            return Err(Refusal::validation(
+                "command is required: the program that speaks ACP on stdio",
+            )
+            .into());
+        }
+        if let Some(bad) = params
+            .env
+            .keys()
+            .find(|key| key.is_empty() || key.contains(['=', '\0']))
+        {
+            return Err(Refusal::validation(format!(
+                "env holds a name that no variable can have ({bad:?})"
+            ))
+            .into());
+        }
+        let mut work = self.begin().await?;
+        let agent = Agent {
+            id: AgentId::new(),
+            name,
+            command: command.to_owned(),
+            args: params.args,
+            env: params.env,
+            supports_mcp: None,
+            created_at: work.now,
+            updated_at: work.now,
+        };
+        store::agents::insert(&mut work.tx, &agent)
+            .await
+            .map_err(|error| taken(error, "an agent"))?;
+        let profile = AgentProfile {
+            id: ProfileId::new(),
+            agent_id: agent.id,
+            name: DEFAULT_PROFILE.to_owned(),
+            model: None,
+            mode: None,
+            passthrough: false,
+            created_at: work.now,
+            updated_at: work.now,
+        };
+        store::agents::insert_profile(&mut work.tx, &profile).await?;
+        work.event(NewEvent::new(EventKind::AgentUpdated).subject(agent.id))
+            .await?;
+        work.commit().await?;
+        Ok(view(agent, vec![profile]))
+    }
+
+    /// Makes sure that an agent of this name exists with this command line: agents that are found on the machine at start, and
+    /// whose path may have changed since. Its profiles are left alone.
+    pub async fn agent_ensure(&self, params: CreateAgent) -> Result<()> {
+        let mut work = self.begin().await?;
+        let known = store::agents::list(&mut work.tx)
+            .await?
+            .into_iter()
+            .find(|agent| agent.name == params.name);
+        let Some(mut agent) = known else {
+            drop(work);
+            return self
+                .agent_create(&Actor::Operator, params)
+                .await
+                .map(|_| ());
+        };
+        if agent.command != params.command || agent.args != params.args || agent.env != params.env {
+            agent.command = params.command;
+            agent.args = params.args;
+            agent.env = params.env;
+            agent.updated_at = work.now;
+            store::agents::update_command(&mut work.tx, &agent).await?;
+            work.event(NewEvent::new(EventKind::AgentUpdated).subject(agent.id))
+                .await?;
+            work.commit().await?;
+        }
+        Ok(())
+    }
+
+    /// All agents with their profiles.
+    pub async fn agent_list(&self, _actor: &Actor) -> Result<Vec<AgentView>> {
+        let mut db = self.snapshot().await?;
+        let agents = store::agents::list(&mut db).await?;
+        let profiles = store::agents::profiles(&mut db).await?;
+        Ok(agents
+            .into_iter()
+            .map(|agent| {
+                let own = profiles
+                    .iter()
+                    .filter(|p| p.agent_id == agent.id)
+                    .cloned()
+                    .collect();
+                view(agent, own)
+            })
+            .collect())
+    }
+
+    /// Adds a profile to an agent.
+    pub async fn profile_create(
+        &self,
+        actor: &Actor,
+        params: CreateProfile,
+    ) -> Result<AgentProfile> {
+        actor.require_operator()?;
+        let name = required("name", &params.name)?;
+        let mut work = self.begin().await?;
+        if store::agents::find(&mut work.tx, params.agent_id)
+            .await?
+            .is_none()
+        {
+            return Err(Refusal::not_found("agent").into());
+        }
+        let blank_is_none = |text: Option<String>| text.filter(|t| !t.trim().is_empty());
+        let profile = AgentProfile {
+            id: ProfileId::new(),
+            agent_id: params.agent_id,
+            name,
+            model: blank_is_none(params.model),
+            mode: blank_is_none(params.mode),
+            passthrough: params.passthrough,
+            created_at: work.now,
+            updated_at: work.now,
+        };
+        store::agents::insert_profile(&mut work.tx, &profile)
+            .await
+            .map_err(|error| taken(error, "a profile"))?;
+        work.event(NewEvent::new(EventKind::AgentUpdated).subject(params.agent_id))
+            .await?;
+        work.commit().await?;
+        Ok(profile)
+    }
+
+    /// All profiles, or those of one agent.
+    pub async fn profile_list(
+        &self,
+        _actor: &Actor,
+        agent: Option<AgentId>,
+    ) -> Result<Vec<AgentProfile>> {
+        let mut profiles = store::agents::profiles(&mut self.snapshot().await?).await?;
+        profiles.retain(|p| agent.is_none_or(|id| p.agent_id == id));
+        Ok(profiles)
+    }
+
+    /// Notes what an agent's handshake said about MCP over HTTP.
+    pub async fn agent_handshake(&self, agent: AgentId, supports_mcp: bool) -> Result<()> {
+        let mut work = self.begin().await?;
+        let now = work.now;
+        if store::agents::set_supports_mcp(&mut work.tx, agent, supports_mcp, now).await? {
+            work.event(NewEvent::new(EventKind::AgentUpdated).subject(agent))
+                .await?;
+            work.commit().await?;
+        }
+        Ok(())
+    }
+}
+
+fn required(field: &str, text: &str) -> Result<String> {
+    let text = text.trim();
+    if text.is_empty() {
+        return Err(Refusal::validation(format!("{field} is required")).into());
+    }
+    check_length(field, text, MAX_NAME)?;
+    Ok(text.to_owned())
+}
+
+fn taken(error: StoreError, what: &str) -> BoardError {
+    match error {
+        StoreError::Unique(_) => {
+            Refusal::conflict(format!("{what} of this name exists already")).into()
+        }
+        other => other.into(),
+    }
+}
+
+fn view(agent: Agent, profiles: Vec<AgentProfile>) -> AgentView {
+    AgentView {
+        id: agent.id,
+        name: agent.name,
+        command: agent.command,
+        args: agent.args,
+        env_names: agent.env.into_keys().collect(),
+        supports_mcp: agent.supports_mcp,
+        profiles,
+    }
+}

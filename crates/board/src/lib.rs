@@ -1,0 +1,95 @@
+//! Use cases: one public method of [`Board`] an operation, and the only place where transactions are opened.
+//!
+//! Page, API and tool call the same method. A method authorises the actor, loads what it needs, asks the rules of `domain`,
+//! and writes rows, events and follow-ups in one transaction; only after the commit does it wake whoever waits. Nothing but
+//! [`transition`] assigns a status. No process, network or sleep happens inside a transaction: what must happen outside is a
+//! row in `effects`, safe to repeat, carried out by the server's runtime.
+
+mod actor;
+mod clock;
+mod error;
+mod settings;
+mod signals;
+mod transition;
+
+mod agents;
+mod clarifications;
+mod conversation;
+mod delivery;
+mod demo;
+mod effects;
+mod events;
+mod launch;
+mod messages;
+mod moves;
+mod pages;
+mod permissions;
+mod prompts;
+mod questions;
+mod recovery;
+mod sessions;
+mod steps;
+mod tasks;
+mod tokens;
+mod transcript;
+mod workspaces;
+
+pub use actor::Actor;
+pub use clock::Clock;
+pub use delivery::{Delivery, Next, TurnOutcome};
+pub use error::{BoardError, Result};
+pub use launch::LaunchPlan;
+pub use recovery::Recovered;
+pub use settings::Settings;
+pub use signals::{Signals, Topic};
+pub use steps::StepCompleted;
+pub use tasks::Archived;
+pub use transcript::{Output, Recorded};
+
+use std::sync::Arc;
+use store::Store;
+
+/// The board. Cheap to clone; all clones share one database and one set of signals.
+#[derive(Debug, Clone)]
+pub struct Board {
+    store: Store,
+    clock: Clock,
+    settings: Arc<Settings>,
+    signals: Signals,
+}
+
+impl Board {
+    /// A board over an open store.
+    #[must_use]
+    pub fn new(store: Store, clock: Clock, settings: Settings) -> Self {
+        Self {
+            store,
+            clock,
+            settings: Arc::new(settings),
+            signals: Signals::new(),
+        }
+    }
+
+    /// What to wait on for changes.
+    #[must_use]
+    pub const fn signals(&self) -> &Signals {
+        &self.signals
+    }
+
+    /// The limits in force.
+    #[must_use]
+    pub fn settings(&self) -> &Settings {
+        &self.settings
+    }
+
+    /// The board's clock.
+    #[must_use]
+    pub const fn clock(&self) -> &Clock {
+        &self.clock
+    }
+
+    /// Whether the database answers.
+    pub async fn ping(&self) -> Result<()> {
+        Ok(self.store.ping().await?)
+    }
+}

@@ -1,0 +1,298 @@
+//! Messages between tasks (task-domain section 3), and the replies to questions among them (4.5).
+
+use crate::prompts::{NewPrompt, check_content, target_session};
+use crate::sessions::stop_reason;
+use crate::transition::{Work, load_session, load_task};
+use crate::{Actor, Board, Result, Topic};
+use domain::context::{Peer, parent_answer};
+use domain::error::Refusal;
+use domain::ids::{PromptId, QuestionId, SessionId};
+use domain::params::{DeliveryMode, MessageTask};
+use domain::question::{QuestionCommand, QuestionStatus, check_answerer};
+use domain::queue::{Lane, QueuedBy};
+use domain::session::{Session, SessionState};
+use domain::task::{Task, TaskState};
+use domain::view::{DeliveryStatus, MessageOutcome};
+use serde_json::{Map, json};
+use std::time::Duration;
+
+/// How long an interrupt waits for its prompt to be accepted before it answers `queued`.
+const INTERRUPT_WAIT: Duration = Duration::from_secs(5);
+
+/// What was found out about sender and target before anything is written.
+struct Route {
+    sender: Task,
+    sender_session: Session,
+    target: Task,
+}
+
+impl Board {
+    /// Writes to another task as an agent. With `reply_to_question_id` it answers that child's question instead: then exactly
+    /// one answer is ever accepted, and a repeat gets the outcome of the first.
+    ///
+    /// The order of the checks is that of task-domain 3.2; a refused message leaves no trace.
+    pub async fn message_task(&self, actor: &Actor, params: MessageTask) -> Result<MessageOutcome> {
+        let (sender_task, sender_session) = actor.require_agent()?;
+        check_content(&params.prompt)?;
+        if params.task_id == sender_task && params.session_id.is_none() {
+            return Err(Refusal::validation(
+                "that is your own task: to write to another session of it, name its session_id",
+            )
+            .into());
+        }
+        if params.session_id == Some(sender_session) {
+            return Err(Refusal::validation(
+                "that is your own session: nothing is gained by writing to it",
+            )
+            .into());
+        }
+        let mut work = self.begin().await?;
+        let route = Route {
+            sender: load_task(&mut work.tx, sender_task).await?,
+            sender_session: load_session(&mut work.tx, sender_session).await?,
+            target: load_task(&mut work.tx, params.task_id).await?,
+        };
+        if let Some(question) = params
+            .reply_to_question_id
+            .as_deref()
+            .filter(|id| !id.trim().is_empty())
+        {
+            let question = QuestionId::parse(question)?;
+            let outcome = work.reply(&route, question, &params).await?;
+            work.commit().await?;
+            return Ok(outcome);
+        }
+        check_target_task(&route.target)?;
+        let mut session = work
+            .resolve_target(&route.target, params.session_id)
+            .await?;
+        let is_parent = route.target.parent_id == Some(sender_task);
+        let interrupts = params.delivery_mode == DeliveryMode::Interrupt;
+        if interrupts && !is_parent {
+            return Err(Refusal::forbidden(
+                "only the direct parent may interrupt a task: send it with delivery_mode \"queued\"",
+            )
+            .into());
+        }
+        let turns = self.signals().subscribe(Topic::Turns);
+        let outcome = work
+            .peer_prompt(&route, &mut session, params.prompt, is_parent, interrupts)
+            .await?;
+        work.commit().await?;
+        match outcome.queue_entry_id {
+            Some(prompt) if interrupts && outcome.status == DeliveryStatus::Queued => {
+                let sent = self.await_accepted(prompt, turns).await;
+                Ok(MessageOutcome {
+                    status: if sent {
+                        DeliveryStatus::Sent
+                    } else {
+                        DeliveryStatus::Queued
+                    },
+                    ..outcome
+                })
+            }
+            Some(_) | None => Ok(outcome),
+        }
+    }
+
+    /// Waits until a prompt has left the queue, but not for long: the message is stored in any case.
+    async fn await_accepted(
+        &self,
+        prompt: PromptId,
+        mut turns: tokio::sync::watch::Receiver<u64>,
+    ) -> bool {
+        let gone = async {
+            loop {
+                let waiting = match self.snapshot().await {
+                    Ok(mut db) => store::queue::find(&mut db, prompt)
+                        .await
+                        .map(|row| row.is_some()),
+                    Err(_) => return false,
+                };
+                match waiting {
+                    Ok(false) => return true,
+                    Ok(true) => {}
+                    Err(_) => return false,
+                }
+                if turns.changed().await.is_err() {
+                    return false;
+                }
+            }
+        };
+        tokio::time::timeout(INTERRUPT_WAIT, gone)
+            .await
+            .unwrap_or(false)
+    }
+}
+
+impl Work {
+    /// The session a message goes to; an explicit one is never redirected.
+    async fn resolve_target(
+        &mut self,
+        target: &Task,
+        explicit: Option<SessionId>,
+    ) -> Result<Session> {
+        if let Some(id) = explicit {
+            let session = load_session(&mut self.tx, id).await?;
+            if session.task_id != target.id {
+                return Err(Refusal::validation("session_id is not a session of task_id").into());
+            }
+            if session.state.is_terminal() {
+                return Err(ended(session.state).into());
+            }
+            return Ok(session);
+        }
+        let sessions = store::sessions::list(&mut self.tx, target.id).await?;
+        if let Some(session) = target_session(&sessions) {
+            return Ok(session.clone());
+        }
+        Err(match sessions.iter().find(|s| s.is_primary).or(sessions.first()) {
+            Some(session) => ended(session.state),
+            None => Refusal::missing(
+                "the task has no session yet: it was never started; its operator can start it, or make a task that starts \
+                 with create_task_kandev",
+            ),
+        }
+        .into())
+    }
+
+    async fn peer_prompt(
+        &mut self,
+        route: &Route,
+        session: &mut Session,
+        text: String,
+        is_parent: bool,
+        interrupts: bool,
+    ) -> Result<MessageOutcome> {
+        // Explicit new input of the direct parent withdraws the question; everybody else's message is held behind it.
+        let superseded = is_parent
+            && self
+                .end_questions_of_session(session, QuestionCommand::Supersede)
+                .await?;
+        let running = store::turns::open(&mut self.tx, session.id).await?;
+        let mut prompt = NewPrompt::plain(text, QueuedBy::Agent);
+        prompt.sender = Some((route.sender.id, route.sender_session.id));
+        prompt.metadata = sender_metadata(&route.sender, &route.sender_session);
+        prompt.hidden_context = Some(
+            Peer {
+                task: route.sender.id,
+                title: &route.sender.title,
+                session: route.sender_session.id,
+                session_name: route.sender_session.name.as_deref(),
+                same_task: route.sender.id == route.target.id,
+            }
+            .render(),
+        );
+        if superseded || interrupts {
+            prompt.lane = Lane::Express;
+        }
+        let outcome = self.admit(&route.target, session, prompt).await?;
+        if interrupts && let Some(turn) = running {
+            self.request_cancel(session, turn, stop_reason::INTERRUPT)
+                .await?;
+        }
+        Ok(outcome)
+    }
+
+    /// Answers a child's question: the question and the child's next prompt change in one transaction, so that neither can be
+    /// without the other.
+    async fn reply(
+        &mut self,
+        route: &Route,
+        id: QuestionId,
+        params: &MessageTask,
+    ) -> Result<MessageOutcome> {
+        let mut question = store::questions::find(&mut self.tx, id).await?.ok_or_else(|| {
+            Refusal::validation("reply_to_question_id is not a question of this child: give the full id from its message")
+        })?;
+        check_answerer(
+            &question,
+            route.target.id,
+            params.session_id,
+            route.sender.id,
+            route.target.parent_id,
+        )?;
+        if !self
+            .question(
+                &mut question,
+                QuestionCommand::Answer,
+                Some((&params.prompt, route.sender_session.id)),
+            )
+            .await?
+        {
+            return Ok(MessageOutcome {
+                task_id: route.target.id,
+                session_id: Some(question.child_session_id),
+                status: DeliveryStatus::AlreadyAnswered,
+                queue_entry_id: None,
+                reply_to_question_id: Some(id),
+                answered_at: question.resolved_at,
+            });
+        }
+        debug_assert_eq!(question.status, QuestionStatus::Answered);
+        let mut session = load_session(&mut self.tx, question.child_session_id).await?;
+        let mut prompt = NewPrompt::plain(params.prompt.clone(), QueuedBy::Server);
+        prompt.lane = Lane::Express;
+        prompt.sender = Some((route.sender.id, route.sender_session.id));
+        prompt.answer_for_question_id = Some(id);
+        prompt.hidden_context = Some(parent_answer(id, route.sender.id, &route.sender.title));
+        prompt.metadata = sender_metadata(&route.sender, &route.sender_session);
+        prompt
+            .metadata
+            .insert("parent_question_id".to_owned(), json!(id));
+        prompt
+            .metadata
+            .insert("parent_question_response".to_owned(), json!(params.prompt));
+        let outcome = self.admit(&route.target, &mut session, prompt).await?;
+        // The answer is accepted whatever the child's turn is doing: for its sender it is sent.
+        Ok(MessageOutcome {
+            status: DeliveryStatus::Sent,
+            ..outcome
+        })
+    }
+}
+
+/// Who sent a prompt, as the transcript shows it.
+pub(crate) fn sender_metadata(task: &Task, session: &Session) -> Map<String, serde_json::Value> {
+    let mut metadata = Map::new();
+    metadata.insert("sender_task_id".to_owned(), json!(task.id));
+    metadata.insert("sender_task_title".to_owned(), json!(task.title));
+    metadata.insert("sender_session_id".to_owned(), json!(session.id));
+    if let Some(name) = &session.name {
+        metadata.insert("sender_session_name".to_owned(), json!(name));
+    }
+    metadata
+}
+
+fn check_target_task(target: &Task) -> Result<()> {
+    let over = match (target.archived_at, target.state) {
+        (Some(_), _) => Some("archived"),
+        (None, TaskState::Failed) => Some("FAILED"),
+        (None, TaskState::Cancelled) => Some("CANCELLED"),
+        (
+            None,
+            TaskState::Todo
+            | TaskState::Created
+            | TaskState::Scheduling
+            | TaskState::InProgress
+            | TaskState::Review
+            | TaskState::Blocked
+            | TaskState::WaitingForInput
+            | TaskState::Completed,
+        ) => None,
+    };
+    match over {
+        Some(state) => Err(Refusal::conflict(format!(
+            "the task is {state} and takes no messages: make a new one with create_task_kandev"
+        ))
+        .into()),
+        None => Ok(()),
+    }
+}
+
+fn ended(state: SessionState) -> Refusal {
+    Refusal::conflict(format!(
+        "the session is {state} and takes no messages: see list_task_sessions_kandev for another one, or make a new task with \
+         create_task_kandev"
+    ))
+}

@@ -1,0 +1,117 @@
+//! Read models of pages: everything a page needs, of one moment, in a fixed number of statements.
+
+use crate::prompts::target_session;
+use crate::tasks::{depth_limit, related, view};
+use crate::{Actor, Board, Result, clarifications, permissions};
+use domain::error::Refusal;
+use domain::ids::{TaskId, WorkflowId, WorkspaceId};
+use domain::queue::QueuedPrompt;
+use domain::view::{BoardView, ParentQuestionView, QueuedView, TaskPageView, WorkflowView};
+use store::views::TaskFilter;
+
+/// Cards that one board shows at most.
+const MAX_CARDS: i64 = 5_000;
+
+impl Board {
+    /// The board of a workspace: of the one named, or the first; with the workflow named, or its first.
+    pub async fn board_view(
+        &self,
+        _actor: &Actor,
+        workspace: Option<WorkspaceId>,
+        workflow: Option<WorkflowId>,
+    ) -> Result<BoardView> {
+        let mut db = self.snapshot().await?;
+        let workspaces = store::workspaces::list(&mut db).await?;
+        let workspace = match workspace {
+            Some(id) => workspaces.into_iter().find(|w| w.id == id),
+            None => workspaces.into_iter().next(),
+        }
+        .ok_or_else(|| Refusal::not_found("workspace"))?;
+        let workflows = store::workflows::list(&mut db, workspace.id).await?;
+        let workflow = match workflow {
+            Some(id) => workflows.into_iter().find(|w| w.id == id),
+            None => workflows.into_iter().find(|w| !w.hidden),
+        }
+        .ok_or_else(|| Refusal::not_found("workflow"))?;
+        let steps = store::workflows::steps(&mut db, workflow.id).await?;
+        let filter = TaskFilter {
+            workspace_id: Some(workspace.id),
+            limit: MAX_CARDS,
+            ..TaskFilter::default()
+        };
+        let tasks = store::views::tasks(&mut db, &filter).await?;
+        let (_, as_of) = store::events::bounds(&mut db).await?;
+        Ok(BoardView {
+            workspace,
+            workflow: WorkflowView { workflow, steps },
+            tasks,
+            as_of,
+        })
+    }
+
+    /// The page of a task, without its transcript.
+    pub async fn task_page(&self, _actor: &Actor, id: TaskId) -> Result<TaskPageView> {
+        let mut db = self.snapshot().await?;
+        let task = view(&mut db, id).await?;
+        let limit = depth_limit(&self.settings);
+        let mut ancestors = Vec::new();
+        for ancestor in store::tasks::ancestors(&mut db, id, limit)
+            .await?
+            .into_iter()
+            .rev()
+        {
+            ancestors.push(related(view(&mut db, ancestor.id).await?, false));
+        }
+        let questions = store::questions::pending_of_child(&mut db, id).await?;
+        let parent_question = match questions.into_iter().next() {
+            Some(question) => {
+                let parent = store::tasks::find(&mut db, question.parent_task_id).await?;
+                let sessions = store::sessions::list(&mut db, question.parent_task_id).await?;
+                Some(ParentQuestionView {
+                    id: question.id,
+                    child_task_id: question.child_task_id,
+                    child_session_id: question.child_session_id,
+                    parent_task_id: question.parent_task_id,
+                    parent_title: parent.map(|p| p.title).unwrap_or_default(),
+                    questions: question.questions,
+                    context: question.context,
+                    blocked_effect: question.blocked_effect,
+                    status: question.status,
+                    created_at: question.created_at,
+                    parent_cannot_answer: target_session(&sessions).is_none(),
+                })
+            }
+            None => None,
+        };
+        let bundles = store::clarifications::pending_of_task(&mut db, id).await?;
+        let requests = store::permissions::pending_of_task(&mut db, id).await?;
+        Ok(TaskPageView {
+            ancestors,
+            sessions: store::views::sessions(&mut db, id).await?,
+            steps: store::workflows::steps(&mut db, task.workflow_id).await?,
+            parent_question,
+            clarifications: bundles.into_iter().map(clarifications::view).collect(),
+            permissions: requests.into_iter().map(permissions::view).collect(),
+            queue: store::queue::list_by_task(&mut db, id)
+                .await?
+                .into_iter()
+                .map(queued)
+                .collect(),
+            as_of: store::events::bounds(&mut db).await?.1,
+            task,
+        })
+    }
+}
+
+fn queued(row: QueuedPrompt) -> QueuedView {
+    QueuedView {
+        id: row.id,
+        session_id: row.session_id,
+        queued_by: row.queued_by,
+        lane: row.lane,
+        sender_task_id: row.sender_task_id,
+        reserved: row.is_reserved(),
+        queued_at: row.queued_at,
+        content: row.content,
+    }
+}

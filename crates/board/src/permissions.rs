@@ -1,0 +1,147 @@
+//! Permissions that agents ask for.
+
+use crate::transition::{load_session, load_task};
+use crate::{Actor, Board, Result};
+use domain::error::Refusal;
+use domain::event::{EventKind, NewEvent};
+use domain::ids::{MessageId, PermissionId, SessionId};
+use domain::message::{AuthorType, Message, MessageType};
+use domain::permission::{Permission, PermissionCommand, PermissionOption, PermissionStatus};
+use domain::view::PermissionView;
+use serde_json::{Map, Value, json};
+
+impl Board {
+    /// Notes that an agent asks for permission and shows it to the operator.
+    pub async fn permission_request(
+        &self,
+        session: SessionId,
+        request_id: &str,
+        tool_call: Value,
+        options: Vec<PermissionOption>,
+    ) -> Result<PermissionId> {
+        let mut work = self.begin().await?;
+        let session = load_session(&mut work.tx, session).await?;
+        let turn = store::turns::open(&mut work.tx, session.id)
+            .await?
+            .map(|turn| turn.id);
+        let permission = Permission {
+            id: PermissionId::new(),
+            task_id: session.task_id,
+            session_id: session.id,
+            turn_id: turn,
+            request_id: request_id.to_owned(),
+            tool_call,
+            options,
+            status: PermissionStatus::Pending,
+            option_id: None,
+            created_at: work.now,
+            resolved_at: None,
+        };
+        store::permissions::insert(&mut work.tx, &permission).await?;
+        let mut metadata = Map::new();
+        metadata.insert("pending_id".to_owned(), json!(permission.id));
+        metadata.insert("status".to_owned(), json!(permission.status));
+        metadata.insert("tool_call".to_owned(), permission.tool_call.clone());
+        metadata.insert("options".to_owned(), json!(permission.options));
+        work.add_message(&Message {
+            id: MessageId::new(),
+            session_id: session.id,
+            task_id: session.task_id,
+            turn_id: turn,
+            seq: 0,
+            author_type: AuthorType::Agent,
+            author_id: None,
+            content: title(&permission.tool_call),
+            hidden_context: None,
+            message_type: MessageType::PermissionRequest,
+            metadata,
+            requests_input: true,
+            created_at: work.now,
+            updated_at: work.now,
+        })
+        .await?;
+        let task = load_task(&mut work.tx, session.task_id).await?;
+        work.task_event(&task).await?;
+        work.event(
+            NewEvent::new(EventKind::PermissionChanged)
+                .workspace(task.workspace_id)
+                .task(task.id)
+                .session(session.id)
+                .subject(permission.id),
+        )
+        .await?;
+        work.commit().await?;
+        Ok(permission.id)
+    }
+
+    /// The operator's choice among the options that the agent offered. The first choice wins; repeating it changes nothing.
+    pub async fn permission_respond(
+        &self,
+        actor: &Actor,
+        id: PermissionId,
+        option: &str,
+    ) -> Result<PermissionView> {
+        actor.require_operator()?;
+        let mut work = self.begin().await?;
+        let mut permission = store::permissions::find(&mut work.tx, id)
+            .await?
+            .ok_or_else(|| Refusal::not_found("permission request"))?;
+        if work
+            .permission(&mut permission, PermissionCommand::Select(option))
+            .await?
+        {
+            let task = load_task(&mut work.tx, permission.task_id).await?;
+            work.task_event(&task).await?;
+            work.commit().await?;
+        }
+        Ok(view(permission))
+    }
+
+    /// A request and the option chosen, for the runtime that hands it to the agent: `None` when it was cancelled.
+    pub async fn permission_outcome(
+        &self,
+        id: PermissionId,
+    ) -> Result<Option<(String, Option<String>)>> {
+        let found = store::permissions::find(&mut self.snapshot().await?, id).await?;
+        Ok(found.map(|permission| (permission.request_id, permission.option_id)))
+    }
+
+    /// The agent withdrew a request, by its own id for it.
+    pub async fn permission_withdrawn(&self, session: SessionId, request_id: &str) -> Result<()> {
+        let mut work = self.begin().await?;
+        let pending = store::permissions::pending_of_session(&mut work.tx, session).await?;
+        for mut permission in pending.into_iter().filter(|p| p.request_id == request_id) {
+            work.permission(&mut permission, PermissionCommand::Cancel)
+                .await?;
+        }
+        work.commit().await
+    }
+}
+
+/// A request as pages show it.
+pub(crate) fn view(permission: Permission) -> PermissionView {
+    PermissionView {
+        id: permission.id,
+        task_id: permission.task_id,
+        session_id: permission.session_id,
+        title: title(&permission.tool_call),
+        tool_call: permission.tool_call,
+        options: permission.options,
+        created_at: permission.created_at,
+    }
+}
+
+/// What the agent wants to do, in a line; agents may leave the title out.
+fn title(tool_call: &Value) -> String {
+    let text = |key: &str| {
+        tool_call
+            .get(key)
+            .and_then(Value::as_str)
+            .map(str::trim)
+            .filter(|t| !t.is_empty())
+    };
+    text("title")
+        .or_else(|| text("kind"))
+        .unwrap_or("Use a tool")
+        .to_owned()
+}

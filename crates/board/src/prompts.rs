@@ -1,0 +1,340 @@
+//! Admitting a prompt to a session's queue, whoever sends it, and choosing the session it goes to.
+
+use crate::transition::{Work, load_session, load_task, queue_and_gate};
+use crate::{Actor, Board, Result};
+use domain::effect::EffectKind;
+use domain::error::Refusal;
+use domain::ids::{ProfileId, PromptId, QuestionId, SessionId, TaskId};
+use domain::message::MAX_MESSAGE_BYTES;
+use domain::question::QuestionCommand;
+use domain::queue::{self, Lane, QueuedBy, QueuedPrompt, QueuedState};
+use domain::session::{Session, SessionCommand, SessionState};
+use domain::task::Task;
+use domain::view::{DeliveryStatus, MessageOutcome};
+use serde_json::{Map, Value, json};
+
+/// A prompt before it is admitted.
+#[derive(Debug)]
+pub(crate) struct NewPrompt {
+    pub(crate) content: String,
+    pub(crate) hidden_context: Option<String>,
+    pub(crate) metadata: Map<String, Value>,
+    pub(crate) queued_by: QueuedBy,
+    pub(crate) sender: Option<(TaskId, SessionId)>,
+    pub(crate) lane: Lane,
+    pub(crate) question_id: Option<QuestionId>,
+    pub(crate) answer_for_question_id: Option<QuestionId>,
+    pub(crate) dedupe_key: Option<String>,
+}
+
+impl NewPrompt {
+    /// Words of a person or of Flightdeck, in the normal lane.
+    pub(crate) fn plain(content: impl Into<String>, queued_by: QueuedBy) -> Self {
+        Self {
+            content: content.into(),
+            hidden_context: None,
+            metadata: Map::new(),
+            queued_by,
+            sender: None,
+            lane: Lane::Normal,
+            question_id: None,
+            answer_for_question_id: None,
+            dedupe_key: None,
+        }
+    }
+}
+
+impl Board {
+    /// An operator's prompt to a session. It counts as explicit input: a pending question to the parent is superseded in the
+    /// same transaction, and the step-completion signal is dropped.
+    pub async fn prompt_session(
+        &self,
+        actor: &Actor,
+        session: SessionId,
+        content: &str,
+    ) -> Result<MessageOutcome> {
+        actor.require_operator()?;
+        let mut work = self.begin().await?;
+        let mut session = load_session(&mut work.tx, session).await?;
+        let task = load_task(&mut work.tx, session.task_id).await?;
+        let outcome = work.operator_prompt(&task, &mut session, content).await?;
+        work.commit().await?;
+        Ok(outcome)
+    }
+
+    /// An operator's prompt to a task: to its primary session, which is made when the task has none yet.
+    pub async fn prompt_task(
+        &self,
+        actor: &Actor,
+        task: TaskId,
+        content: &str,
+    ) -> Result<MessageOutcome> {
+        actor.require_operator()?;
+        let mut work = self.begin().await?;
+        let task = load_task(&mut work.tx, task).await?;
+        let mut session = work.ensure_session(&task).await?;
+        let outcome = work.operator_prompt(&task, &mut session, content).await?;
+        work.commit().await?;
+        Ok(outcome)
+    }
+
+    /// Takes a prompt back that still waits. Questions and answers cannot be taken back.
+    pub async fn prompt_remove(&self, actor: &Actor, prompt: PromptId) -> Result<()> {
+        actor.require_operator()?;
+        let mut work = self.begin().await?;
+        let row = store::queue::find(&mut work.tx, prompt)
+            .await?
+            .ok_or_else(|| {
+                Refusal::missing("this prompt no longer waits: it was delivered or removed")
+            })?;
+        if row.is_reserved() {
+            return Err(Refusal::conflict(
+                "a question between tasks, or its answer, cannot be removed",
+            )
+            .into());
+        }
+        if row.state == QueuedState::Attempted {
+            return Err(Refusal::conflict("this prompt is being delivered right now").into());
+        }
+        store::queue::delete(&mut work.tx, prompt).await?;
+        work.queue_event(row.task_id, row.session_id).await?;
+        work.commit().await
+    }
+}
+
+/// The session of a task that an unaddressed prompt goes to: a live primary, or else the newest live one (task-domain 3.3). A
+/// finished primary is taken when nothing else is left, since it can be resumed.
+pub(crate) fn target_session(sessions: &[Session]) -> Option<&Session> {
+    let primary = sessions.iter().find(|s| s.is_primary);
+    primary
+        .filter(|s| !s.state.is_terminal())
+        .or_else(|| {
+            sessions
+                .iter()
+                .filter(|s| !s.state.is_terminal())
+                .max_by_key(|s| (s.started_at, s.created_at))
+        })
+        .or_else(|| primary.filter(|s| s.state == SessionState::Completed))
+}
+
+impl Work {
+    /// Adds a session in CREATED; the first one of a task is its primary.
+    pub(crate) async fn new_session(&mut self, task: &Task, profile: ProfileId) -> Result<Session> {
+        let is_first = store::sessions::list(&mut self.tx, task.id)
+            .await?
+            .is_empty();
+        let agent_profile = store::agents::find_profile(&mut self.tx, profile)
+            .await?
+            .ok_or_else(|| {
+                Refusal::validation("the task's agent profile no longer exists: choose another one")
+            })?;
+        let session = Session {
+            id: SessionId::new(),
+            task_id: task.id,
+            name: None,
+            state: SessionState::Created,
+            is_primary: is_first,
+            is_passthrough: agent_profile.passthrough,
+            agent_profile_id: profile,
+            provider_session_id: None,
+            workspace_path: None,
+            error_message: None,
+            generation: 0,
+            auto_run: true,
+            holder: None,
+            lease_until: None,
+            started_at: None,
+            completed_at: None,
+            created_at: self.now,
+            updated_at: self.now,
+            version: 1,
+        };
+        store::sessions::insert(&mut self.tx, &session).await?;
+        self.event(
+            domain::event::NewEvent::new(domain::event::EventKind::SessionStateChanged)
+                .workspace(task.workspace_id)
+                .task(task.id)
+                .session(session.id),
+        )
+        .await?;
+        self.deliver_waiting_questions(task, &session).await?;
+        Ok(session)
+    }
+
+    /// The session that a prompt to `task` goes to, made when the task has none.
+    pub(crate) async fn ensure_session(&mut self, task: &Task) -> Result<Session> {
+        let sessions = store::sessions::list(&mut self.tx, task.id).await?;
+        if let Some(session) =
+            target_session(&sessions).or_else(|| sessions.iter().find(|s| s.is_primary))
+        {
+            return Ok(session.clone());
+        }
+        let profile = task.agent_profile_id.ok_or_else(|| {
+            Refusal::validation(
+                "the task has no agent profile: choose an agent for it before it is started",
+            )
+        })?;
+        self.new_session(task, profile).await
+    }
+
+    /// See [`Board::prompt_session`].
+    pub(crate) async fn operator_prompt(
+        &mut self,
+        task: &Task,
+        session: &mut Session,
+        content: &str,
+    ) -> Result<MessageOutcome> {
+        check_content(content)?;
+        check_open(task)?;
+        if matches!(
+            session.state,
+            SessionState::Failed | SessionState::Cancelled
+        ) {
+            return Err(Refusal::conflict(format!(
+                "the session is {}: resume it first, then send the message again",
+                session.state
+            ))
+            .into());
+        }
+        let superseded = self
+            .end_questions_of_session(session, QuestionCommand::Supersede)
+            .await?;
+        store::workflows::clear_signals(&mut self.tx, session.id).await?;
+        let mut prompt = NewPrompt::plain(content, QueuedBy::User);
+        if superseded {
+            prompt.lane = Lane::Express;
+        }
+        self.admit(task, session, prompt).await
+    }
+
+    /// Puts a prompt into a session's queue and sees to its delivery. The capacity does not count questions and answers, nor
+    /// does it hold up what supersedes a question.
+    pub(crate) async fn admit(
+        &mut self,
+        task: &Task,
+        session: &mut Session,
+        prompt: NewPrompt,
+    ) -> Result<MessageOutcome> {
+        let (rows, gate) = queue_and_gate(&mut self.tx, task, session).await?;
+        let reserved = prompt.question_id.is_some() || prompt.answer_for_question_id.is_some();
+        if !reserved && prompt.lane == Lane::Normal {
+            check_capacity(self.settings.queue_capacity, &rows)?;
+        }
+        let row = QueuedPrompt {
+            id: PromptId::new(),
+            session_id: session.id,
+            task_id: task.id,
+            position: 0,
+            lane: prompt.lane,
+            content: prompt.content,
+            hidden_context: prompt.hidden_context,
+            metadata: prompt.metadata,
+            queued_by: prompt.queued_by,
+            sender_task_id: prompt.sender.map(|(task, _)| task),
+            sender_session_id: prompt.sender.map(|(_, session)| session),
+            question_id: prompt.question_id,
+            answer_for_question_id: prompt.answer_for_question_id,
+            dedupe_key: prompt.dedupe_key,
+            state: QueuedState::Queued,
+            turn_id: None,
+            attempts: 0,
+            queued_at: self.now,
+        };
+        store::queue::insert(&mut self.tx, &row).await?;
+        self.queue_event(task.id, session.id).await?;
+
+        let never_started = session.state == SessionState::Created;
+        let idle = !session.state.is_busy() && queue::is_at_rest(&rows, gate);
+        if session.state == SessionState::Completed {
+            self.session(session, SessionCommand::Resume).await?;
+        }
+        self.effect(EffectKind::Dispatch, session, None).await?;
+
+        let mut after = rows;
+        after.push(row.clone());
+        let goes_now = idle && {
+            let open = queue::Gate {
+                closed: false,
+                ..gate
+            };
+            queue::next(&sorted(after), open).is_ok_and(|head| head.id == row.id)
+        };
+        let status = match (goes_now, never_started) {
+            (true, true) => DeliveryStatus::Started,
+            (true, false) => DeliveryStatus::Sent,
+            (false, _) => DeliveryStatus::Queued,
+        };
+        Ok(MessageOutcome {
+            task_id: task.id,
+            session_id: Some(session.id),
+            status,
+            queue_entry_id: Some(row.id),
+            reply_to_question_id: None,
+            answered_at: None,
+        })
+    }
+}
+
+fn sorted(mut rows: Vec<QueuedPrompt>) -> Vec<QueuedPrompt> {
+    // Stable: within a lane the rows are in order already, and the new one is last.
+    rows.sort_by_key(|row| row.lane);
+    rows
+}
+
+fn check_capacity(max: usize, rows: &[QueuedPrompt]) -> Result<()> {
+    let waiting: Vec<&QueuedPrompt> = rows
+        .iter()
+        .filter(|row| !row.is_reserved() && row.state == QueuedState::Queued)
+        .collect();
+    if max == 0 || waiting.len() < max {
+        return Ok(());
+    }
+    let entries: Vec<Value> = waiting
+        .iter()
+        .map(|row| json!({"id": row.id, "sender": row.sender_task_id, "queued_at": row.queued_at}))
+        .collect();
+    Err(Refusal::queue_full(
+        format!(
+            "the session's queue holds {max} messages already: try again after its present turn"
+        ),
+        json!({
+            "error": "queue_full",
+            "queue_size": waiting.len(),
+            "max": max,
+            "retry_after": "next_turn",
+            "queued_messages": entries,
+        }),
+    )
+    .into())
+}
+
+/// Refuses an empty or over-long prompt.
+pub(crate) fn check_content(content: &str) -> Result<()> {
+    if content.trim().is_empty() {
+        return Err(Refusal::validation("the message is empty").into());
+    }
+    check_size(content)
+}
+
+/// Refuses text beyond [`MAX_MESSAGE_BYTES`].
+pub(crate) fn check_size(content: &str) -> Result<()> {
+    if content.len() > MAX_MESSAGE_BYTES {
+        return Err(Refusal::validation(format!(
+            "the message has {} bytes and may have {MAX_MESSAGE_BYTES}: put long text into a file and name its path",
+            content.len()
+        ))
+        .into());
+    }
+    Ok(())
+}
+
+/// Refuses work on an archived task.
+pub(crate) fn check_open(task: &Task) -> Result<()> {
+    if task.archived_at.is_some() {
+        return Err(Refusal::conflict(
+            "the task is archived: unarchive it, or make a new one with create_task_kandev",
+        )
+        .into());
+    }
+    Ok(())
+}

@@ -1,0 +1,128 @@
+//! After a crash: what the rows say that nobody does any more is brought into order (task-domain 4.8, 13.2).
+//!
+//! Everything here is derived from durable rows and safe to repeat. Nothing is sent from here; sessions with something to
+//! deliver get a follow-up, and delivery decides about prompts that were under way.
+
+use crate::transition::{Work, load_task};
+use crate::{Board, Result};
+use domain::effect::EffectKind;
+use domain::question::QuestionCommand;
+use domain::session::{Session, SessionCommand, SessionState};
+use domain::turn::{TurnCommand, TurnState};
+
+/// What was brought into order.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Recovered {
+    /// Sessions whose agent was gone.
+    pub sessions: usize,
+    /// Turns that ended as interrupted.
+    pub turns: usize,
+    /// Questions that became stale because one of the two tasks is gone.
+    pub questions: usize,
+}
+
+impl Board {
+    /// At the start of `node`: it has no agents, so whatever it held is orphaned; so is what others held with a lease that is
+    /// over.
+    pub async fn recover(&self, node: &str) -> Result<Recovered> {
+        let mut work = self.begin().await?;
+        store::effects::release_all(&mut work.tx, node).await?;
+        let mut recovered = work.recover_sessions(Some(node)).await?;
+        recovered.questions = work.stale_orphans().await?;
+        for session in store::sessions::with_queued_prompts(&mut work.tx).await? {
+            work.effect(EffectKind::Dispatch, &session, None).await?;
+        }
+        work.commit().await?;
+        Ok(recovered)
+    }
+
+    /// While running: sessions of other nodes whose lease is over.
+    pub async fn recover_expired(&self) -> Result<Recovered> {
+        let now = self.clock.now();
+        if store::sessions::orphaned(&mut self.snapshot().await?, None, now)
+            .await?
+            .is_empty()
+        {
+            return Ok(Recovered::default());
+        }
+        let mut work = self.begin().await?;
+        let recovered = work.recover_sessions(None).await?;
+        work.commit().await?;
+        Ok(recovered)
+    }
+
+    /// Prolongs the leases of the sessions that `node` holds.
+    pub async fn renew_leases(&self, node: &str) -> Result<u64> {
+        let mut work = self.begin().await?;
+        let until = work.now.plus_millis(self.settings.lease_ms);
+        let renewed = store::sessions::renew_leases(&mut work.tx, node, until).await?;
+        work.commit().await?;
+        Ok(renewed)
+    }
+}
+
+impl Work {
+    async fn recover_sessions(&mut self, node: Option<&str>) -> Result<Recovered> {
+        let now = self.now;
+        let mut recovered = Recovered::default();
+        for mut session in store::sessions::orphaned(&mut self.tx, node, now).await? {
+            recovered.sessions += 1;
+            recovered.turns += usize::from(self.recover_session(&mut session).await?);
+        }
+        Ok(recovered)
+    }
+
+    async fn recover_session(&mut self, session: &mut Session) -> Result<bool> {
+        let mut task = load_task(&mut self.tx, session.task_id).await?;
+        session.holder = None;
+        session.lease_until = None;
+        self.save_session(session).await?;
+        self.cancel_permissions(session.id).await?;
+        self.detach_bundles(session.id).await?;
+        let mut interrupted = false;
+        if let Some(mut turn) = store::turns::open(&mut self.tx, session.id).await? {
+            // A turn that is still dispatching keeps its row: delivery finds out whether the agent has the prompt.
+            if turn.state == TurnState::Open {
+                interrupted = self
+                    .turn(
+                        &mut turn,
+                        TurnCommand::Interrupt,
+                        Some("interrupted".to_owned()),
+                    )
+                    .await?;
+            }
+        }
+        let was_at_work = session.state == SessionState::Running || interrupted;
+        self.session(session, SessionCommand::Interrupt).await?;
+        if was_at_work {
+            self.mark_interrupted(&mut task).await?;
+        }
+        self.effect(EffectKind::Dispatch, session, None).await?;
+        Ok(interrupted)
+    }
+
+    /// Questions whose child or parent is gone, archived, or no longer child and parent. None should exist, since each of these
+    /// ends its questions in its own transaction; this is the second wall.
+    async fn stale_orphans(&mut self) -> Result<usize> {
+        let mut count = 0;
+        for mut question in store::questions::pending(&mut self.tx).await? {
+            let child = store::tasks::find(&mut self.tx, question.child_task_id).await?;
+            let parent = store::tasks::find(&mut self.tx, question.parent_task_id).await?;
+            let related = match (child, parent) {
+                (Some(child), Some(parent)) => {
+                    child.parent_id == Some(parent.id)
+                        && child.archived_at.is_none()
+                        && parent.archived_at.is_none()
+                }
+                (None, _) | (_, None) => false,
+            };
+            if !related {
+                count += usize::from(
+                    self.question(&mut question, QuestionCommand::MakeStale, None)
+                        .await?,
+                );
+            }
+        }
+        Ok(count)
+    }
+}

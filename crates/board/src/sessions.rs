@@ -1,0 +1,155 @@
+//! Sessions: listing, cancelling a turn, stopping, resuming.
+
+use crate::transition::{load_session, load_task};
+use crate::{Actor, Board, Result};
+use domain::effect::EffectKind;
+use domain::error::Refusal;
+use domain::ids::{SessionId, TaskId};
+use domain::session::SessionCommand;
+use domain::task::TaskCommand;
+use domain::turn::Turn;
+use domain::view::SessionView;
+
+/// Why a turn was asked to end, kept as its stop reason while it still runs.
+pub(crate) mod stop_reason {
+    /// The operator pressed Cancel.
+    pub(crate) const OPERATOR: &str = "cancelled_by_operator";
+    /// The direct parent interrupted.
+    pub(crate) const INTERRUPT: &str = "interrupted_by_parent";
+    /// The grace after a parent question was over.
+    pub(crate) const QUESTION: &str = "waits_for_parent";
+}
+
+impl Board {
+    /// The sessions of a task, newest first.
+    pub async fn session_list(&self, _actor: &Actor, task: TaskId) -> Result<Vec<SessionView>> {
+        let mut db = self.snapshot().await?;
+        load_task(&mut db, task).await?;
+        Ok(store::views::sessions(&mut db, task).await?)
+    }
+
+    /// One session.
+    pub async fn session_get(&self, actor: &Actor, id: SessionId) -> Result<SessionView> {
+        let task = load_session(&mut self.snapshot().await?, id).await?.task_id;
+        let sessions = self.session_list(actor, task).await?;
+        Ok(sessions
+            .into_iter()
+            .find(|s| s.id == id)
+            .ok_or_else(|| Refusal::not_found("session"))?)
+    }
+
+    /// Asks the agent to end its present turn; answers whether there was one. What waits in the queue is then held until the
+    /// operator lets it go on, so that a cancel does not start the next thing at once.
+    pub async fn session_cancel(&self, actor: &Actor, id: SessionId) -> Result<bool> {
+        actor.require_operator()?;
+        let mut work = self.begin().await?;
+        let mut session = load_session(&mut work.tx, id).await?;
+        let Some(turn) = store::turns::open(&mut work.tx, id).await? else {
+            return Ok(false);
+        };
+        let waits = store::queue::list(&mut work.tx, id)
+            .await?
+            .iter()
+            .any(|row| !row.is_reserved() && row.state == domain::queue::QueuedState::Queued);
+        if waits && session.auto_run {
+            session.auto_run = false;
+            work.save_session(&mut session).await?;
+            work.queue_event(session.task_id, id).await?;
+        }
+        work.request_cancel(&session, turn, stop_reason::OPERATOR)
+            .await?;
+        work.commit().await?;
+        Ok(true)
+    }
+
+    /// Holds or releases a session's queue.
+    pub async fn session_auto_run(&self, actor: &Actor, id: SessionId, on: bool) -> Result<()> {
+        actor.require_operator()?;
+        let mut work = self.begin().await?;
+        let mut session = load_session(&mut work.tx, id).await?;
+        if session.auto_run != on {
+            session.auto_run = on;
+            work.save_session(&mut session).await?;
+            work.queue_event(session.task_id, id).await?;
+            work.effect(EffectKind::Dispatch, &session, None).await?;
+            work.commit().await?;
+        }
+        Ok(())
+    }
+
+    /// Ends a session for good; answers whether it was still going. Its question becomes stale, what waits stays.
+    pub async fn session_stop(&self, actor: &Actor, id: SessionId) -> Result<bool> {
+        actor.require_operator()?;
+        let mut work = self.begin().await?;
+        let mut session = load_session(&mut work.tx, id).await?;
+        let mut task = load_task(&mut work.tx, session.task_id).await?;
+        let stopped = work.session(&mut session, SessionCommand::Stop).await?;
+        if stopped {
+            work.task(&mut task, TaskCommand::ParentStop).await?;
+            work.commit().await?;
+        }
+        Ok(stopped)
+    }
+
+    /// Brings a session back: its agent is started and its conversation loaded. What waits in its queue goes on, and questions
+    /// that found nobody to answer them are delivered. A pending question of the session itself stays pending.
+    pub async fn session_resume(&self, actor: &Actor, id: SessionId) -> Result<()> {
+        actor.require_operator()?;
+        let mut work = self.begin().await?;
+        let mut session = load_session(&mut work.tx, id).await?;
+        let task = load_task(&mut work.tx, session.task_id).await?;
+        crate::prompts::check_open(&task)?;
+        if work.session(&mut session, SessionCommand::Resume).await? {
+            work.deliver_waiting_questions(&task, &session).await?;
+            work.effect(EffectKind::Dispatch, &session, None).await?;
+            work.commit().await?;
+        }
+        Ok(())
+    }
+
+    /// Makes sure that a task has a session; an agent is not started.
+    pub async fn session_ensure(&self, actor: &Actor, task: TaskId) -> Result<SessionView> {
+        actor.require_operator()?;
+        let mut work = self.begin().await?;
+        let task = load_task(&mut work.tx, task).await?;
+        crate::prompts::check_open(&task)?;
+        let session = work.ensure_session(&task).await?;
+        work.commit().await?;
+        self.session_get(actor, session.id).await
+    }
+
+    /// Stops a child as its direct parent; answers whether any session of it was still going. Its worktree, its queued messages
+    /// and its own children stay.
+    pub async fn task_stop(&self, actor: &Actor, child: TaskId) -> Result<bool> {
+        let (parent, _) = actor.require_agent()?;
+        let mut work = self.begin().await?;
+        let mut task = load_task(&mut work.tx, child).await?;
+        if task.parent_id != Some(parent) {
+            return Err(Refusal::forbidden("only the direct parent may stop a task").into());
+        }
+        let stopped = work.stop_task_sessions(&task).await?;
+        if stopped {
+            if task.archived_at.is_none() {
+                work.task(&mut task, TaskCommand::ParentStop).await?;
+            }
+            work.commit().await?;
+        }
+        Ok(stopped)
+    }
+}
+
+impl crate::transition::Work {
+    /// Notes why the turn is to end and asks the agent to end it.
+    pub(crate) async fn request_cancel(
+        &mut self,
+        session: &domain::session::Session,
+        mut turn: Turn,
+        reason: &str,
+    ) -> Result<()> {
+        turn.stop_reason = Some(reason.to_owned());
+        // An open turn that is written as it is, but for the reason: never stale within this transaction.
+        let _ = store::turns::update_if_open(&mut self.tx, &turn).await?;
+        self.effect(EffectKind::CancelTurn, session, Some(&turn.id.to_string()))
+            .await
+    }
+}

@@ -1,0 +1,33 @@
+//! Limits that an installation may change.
+
+use std::path::PathBuf;
+
+/// The limits in force.
+#[derive(Debug, Clone)]
+pub struct Settings {
+    /// How deep tasks may nest (rulings 12).
+    pub max_depth: usize,
+    /// Prompts that may wait in one session's queue; 0 is unlimited. Questions and answers do not count.
+    pub queue_capacity: usize,
+    /// Grace of an asking turn, in milliseconds (rulings 7).
+    pub question_grace_ms: i64,
+    /// How long a session's lease holds without renewal, in milliseconds.
+    pub lease_ms: i64,
+    /// Automatic moves of one task within a minute before its workflow is taken for a loop.
+    pub max_automatic_moves: i64,
+    /// Where the folders of tasks are made that name none of their own.
+    pub workspaces_dir: PathBuf,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            max_depth: 8,
+            queue_capacity: 10,
+            question_grace_ms: domain::question::GRACE_MS,
+            lease_ms: 30_000,
+            max_automatic_moves: 30,
+            workspaces_dir: PathBuf::from("workspaces"),
+        }
+    }
+}

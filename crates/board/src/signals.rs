@@ -1,0 +1,75 @@
+//! Wake-ups: they say "look again" and carry nothing else. The database is the truth.
+//!
+//! A waiter takes its receiver before it asks the database, so that nothing that commits in between is missed.
+
+use std::sync::Arc;
+use tokio::sync::watch;
+
+/// What one may wait for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Topic {
+    /// Anything was appended to the event log.
+    Events,
+    /// A follow-up became due, or another time may be the next.
+    Effects,
+    /// A question to the operator changed.
+    Clarifications,
+    /// A prompt was accepted by an agent, or a turn ended.
+    Turns,
+}
+
+/// The wake-ups of one process.
+#[derive(Debug, Clone)]
+pub struct Signals(Arc<Senders>);
+
+#[derive(Debug)]
+struct Senders {
+    events: watch::Sender<u64>,
+    effects: watch::Sender<u64>,
+    clarifications: watch::Sender<u64>,
+    turns: watch::Sender<u64>,
+}
+
+impl Signals {
+    pub(crate) fn new() -> Self {
+        let sender = || watch::channel(0).0;
+        Self(Arc::new(Senders {
+            events: sender(),
+            effects: sender(),
+            clarifications: sender(),
+            turns: sender(),
+        }))
+    }
+
+    fn sender(&self, topic: Topic) -> &watch::Sender<u64> {
+        match topic {
+            Topic::Events => &self.0.events,
+            Topic::Effects => &self.0.effects,
+            Topic::Clarifications => &self.0.clarifications,
+            Topic::Turns => &self.0.turns,
+        }
+    }
+
+    /// A receiver that has seen everything up to now.
+    #[must_use]
+    pub fn subscribe(&self, topic: Topic) -> watch::Receiver<u64> {
+        self.sender(topic).subscribe()
+    }
+
+    /// Wakes the waiters of a topic.
+    pub fn wake(&self, topic: Topic) {
+        self.sender(topic).send_modify(|n| *n = n.wrapping_add(1));
+    }
+
+    /// Wakes everybody: other nodes may have written.
+    pub fn wake_all(&self) {
+        for topic in [
+            Topic::Events,
+            Topic::Effects,
+            Topic::Clarifications,
+            Topic::Turns,
+        ] {
+            self.wake(topic);
+        }
+    }
+}

@@ -1,0 +1,673 @@
+//! Tasks: creating, changing, archiving and deleting them. Page, API and tools create through [`Board::task_create`] alone.
+
+use crate::prompts::NewPrompt;
+use crate::transition::{Work, load_task};
+use crate::{Actor, Board, Result, Settings};
+use domain::agent::check_autopilot;
+use domain::error::Refusal;
+use domain::event::{EventKind, NewEvent};
+use domain::ids::{ProfileId, TaskId, WorkspaceId};
+use domain::params::{CreateTask, ListTasks, UpdateTask};
+use domain::question::check_length;
+use domain::queue::QueuedBy;
+use domain::session::SessionCommand;
+use domain::task::{
+    Origin, Priority, Task, TaskCommand, TaskState, TitleMode, check_depth, check_title, cut_title,
+};
+use domain::view::{RelatedTask, RelatedTasks, TaskCreated, TaskView};
+use domain::workflow::{Step, Workflow, first_step, start_step};
+use serde::{Deserialize, Serialize};
+use std::path::Path;
+use store::views::TaskFilter;
+
+/// Title of a task whose agent is to choose it and that has no prompt to borrow from.
+const UNTITLED: &str = "New task";
+/// Longest external id, in code points.
+const MAX_EXTERNAL_ID: usize = 256;
+/// Most tasks in one list.
+const MAX_LIST: i64 = 1_000;
+
+/// The answer to an archive.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Archived {
+    /// The task.
+    #[serde(flatten)]
+    pub task: TaskView,
+    /// It was archived before; nothing changed.
+    pub already_archived: bool,
+}
+
+impl Board {
+    /// Makes a task, and starts it when a prompt is there (rulings 22). Task, session, first prompt and the wish to deliver it
+    /// are one transaction: a failure leaves nothing behind.
+    ///
+    /// With an `external_id` that is taken in the workspace, the task made earlier is returned and nothing else happens.
+    /// Refused: a bad title, an unknown or foreign parent, workspace, workflow, step or profile, nesting beyond the limit,
+    /// autopilot with a profile that cannot take the tools, a start without a prompt.
+    pub async fn task_create(&self, actor: &Actor, params: CreateTask) -> Result<TaskCreated> {
+        let mut work = self.begin().await?;
+        let created = work.create_task(actor, params).await?;
+        work.commit().await?;
+        Ok(created)
+    }
+
+    /// One task, archived or not.
+    pub async fn task_get(&self, _actor: &Actor, id: TaskId) -> Result<TaskView> {
+        view(&mut self.snapshot().await?, id).await
+    }
+
+    /// Tasks in board order, or by age when paged by `cursor`.
+    pub async fn task_list(&self, _actor: &Actor, params: &ListTasks) -> Result<Vec<TaskView>> {
+        let filter = TaskFilter {
+            workspace_id: params.workspace_id,
+            workflow_id: params.workflow_id,
+            workflow_step_id: params.workflow_step_id,
+            parent_id: params.parent_id,
+            state: params
+                .state
+                .as_deref()
+                .map(TaskState::parse_input)
+                .transpose()?,
+            include_archived: params.include_archived,
+            after: params.cursor,
+            by_age: params.cursor.is_some() || params.limit.is_some(),
+            limit: check_limit(params.limit, MAX_LIST, MAX_LIST)?,
+        };
+        let mut db = self.snapshot().await?;
+        if let Some(id) = params.workspace_id
+            && store::workspaces::find(&mut db, id).await?.is_none()
+        {
+            return Err(Refusal::not_found("workspace").into());
+        }
+        if let Some(id) = params.workflow_id
+            && store::workflows::find(&mut db, id).await?.is_none()
+        {
+            return Err(Refusal::not_found("workflow").into());
+        }
+        Ok(store::views::tasks(&mut db, &filter).await?)
+    }
+
+    /// Parent, children and siblings of a task.
+    pub async fn task_related(
+        &self,
+        _actor: &Actor,
+        id: TaskId,
+        verbose: bool,
+    ) -> Result<RelatedTasks> {
+        let mut db = self.snapshot().await?;
+        let task = view(&mut db, id).await?;
+        let by_parent = |parent| TaskFilter {
+            parent_id: Some(parent),
+            limit: MAX_LIST,
+            ..TaskFilter::default()
+        };
+        let parent = match task.parent_id {
+            Some(parent) => store::views::task(&mut db, parent).await?,
+            None => None,
+        };
+        let children = store::views::tasks(&mut db, &by_parent(id)).await?;
+        let siblings = match task.parent_id {
+            Some(parent) => store::views::tasks(&mut db, &by_parent(parent)).await?,
+            None => Vec::new(),
+        };
+        let related = |task: TaskView| related(task, verbose);
+        Ok(RelatedTasks {
+            parent: parent.map(related),
+            children: children.into_iter().map(related).collect(),
+            siblings: siblings
+                .into_iter()
+                .filter(|sibling| sibling.id != id)
+                .map(related)
+                .collect(),
+            task: related(task),
+        })
+    }
+
+    /// Changes a task's title, description, state, priority or parent, all or nothing. A new parent makes pending questions of
+    /// the task stale. Autopilot is not among what can change.
+    pub async fn task_update(
+        &self,
+        actor: &Actor,
+        id: TaskId,
+        params: UpdateTask,
+    ) -> Result<TaskView> {
+        let mut work = self.begin().await?;
+        let mut task = load_task(&mut work.tx, id).await?;
+        let before = task.clone();
+        if let Some(title) = &params.title {
+            task.title = check_title(title)?;
+            task.title_mode = TitleMode::Settled;
+        }
+        if let Some(description) = params.description {
+            crate::prompts::check_size(&description)?;
+            task.description = description;
+        }
+        if let Some(priority) = &params.priority {
+            task.priority = match priority.trim() {
+                "" => None,
+                word => Some(Priority::parse(word)?),
+            };
+        }
+        if let Some(parent) = params.parent_id
+            && parent != task.parent_id
+        {
+            actor.require_operator()?;
+            work.check_new_parent(&task, parent).await?;
+            task.parent_id = parent;
+            for mut question in store::questions::pending_of_child(&mut work.tx, task.id).await? {
+                work.question(
+                    &mut question,
+                    domain::question::QuestionCommand::MakeStale,
+                    None,
+                )
+                .await?;
+            }
+        }
+        if task != before {
+            work.save_task(&mut task).await?;
+            work.task_event(&task).await?;
+        }
+        if let Some(state) = &params.state {
+            work.task(&mut task, TaskCommand::Set(TaskState::parse_input(state)?))
+                .await?;
+        }
+        let task = view(&mut work.tx, id).await?;
+        work.commit().await?;
+        Ok(task)
+    }
+
+    /// Chooses the title as the session that owns the choice; answers whether it was accepted and, if not, why.
+    pub async fn task_set_title(
+        &self,
+        actor: &Actor,
+        title: &str,
+    ) -> Result<(TaskView, Option<&'static str>)> {
+        let (id, session) = actor.require_agent()?;
+        let title = check_title(title)?;
+        let mut work = self.begin().await?;
+        let mut task = load_task(&mut work.tx, id).await?;
+        let reason = match task.title_mode {
+            TitleMode::Settled | TitleMode::Pending => Some("title_not_pending"),
+            TitleMode::Claimed if task.title_owner_session_id != Some(session) => {
+                Some("title_not_owner")
+            }
+            TitleMode::Claimed => None,
+        };
+        if reason.is_none() {
+            task.title = title;
+            task.title_mode = TitleMode::Settled;
+            work.save_task(&mut task).await?;
+            work.task_event(&task).await?;
+            let owner = crate::transition::load_session(&mut work.tx, session).await?;
+            work.effect(domain::effect::EffectKind::RefreshProfile, &owner, None)
+                .await?;
+        }
+        let task = view(&mut work.tx, id).await?;
+        work.commit().await?;
+        Ok((task, reason))
+    }
+
+    /// Hides a task: its sessions are stopped, its queues emptied, its questions and those it was asked become stale. Nothing
+    /// of its history goes. Repeating it changes nothing.
+    pub async fn task_archive(&self, actor: &Actor, id: TaskId) -> Result<Archived> {
+        let mut work = self.begin().await?;
+        let mut task = load_task(&mut work.tx, id).await?;
+        let already_archived = task.archived_at.is_some();
+        if !already_archived {
+            work.stop_task_sessions(&task).await?;
+            work.stale_questions_of_task(id).await?;
+            store::queue::purge_task(&mut work.tx, id).await?;
+            task.archived_at = Some(work.now);
+            work.save_task(&mut task).await?;
+            work.task(&mut task, TaskCommand::ParentStop).await?;
+            work.task_event(&task).await?;
+        }
+        let task = view(&mut work.tx, id).await?;
+        tracing::debug!(%id, actor = actor.word(), "task archived");
+        work.commit().await?;
+        Ok(Archived {
+            task,
+            already_archived,
+        })
+    }
+
+    /// Shows an archived task again. Its sessions stay as they ended; resume one to go on.
+    pub async fn task_unarchive(&self, actor: &Actor, id: TaskId) -> Result<TaskView> {
+        actor.require_operator()?;
+        let mut work = self.begin().await?;
+        let mut task = load_task(&mut work.tx, id).await?;
+        if task.archived_at.take().is_some() {
+            work.save_task(&mut task).await?;
+            work.task_event(&task).await?;
+        }
+        let task = view(&mut work.tx, id).await?;
+        work.commit().await?;
+        Ok(task)
+    }
+
+    /// Removes a task and its history for good; its children become top-level tasks.
+    pub async fn task_delete(&self, actor: &Actor, id: TaskId) -> Result<()> {
+        let mut work = self.begin().await?;
+        let task = load_task(&mut work.tx, id).await?;
+        work.stop_task_sessions(&task).await?;
+        work.stale_questions_of_task(id).await?;
+        for child in store::tasks::children(&mut work.tx, id).await? {
+            work.task_event(&child).await?;
+        }
+        store::tasks::delete(&mut work.tx, id).await?;
+        work.event(
+            NewEvent::new(EventKind::TaskDeleted)
+                .workspace(task.workspace_id)
+                .task(id),
+        )
+        .await?;
+        tracing::info!(%id, actor = actor.word(), "task deleted");
+        work.commit().await
+    }
+}
+
+impl Work {
+    pub(crate) async fn create_task(
+        &mut self,
+        actor: &Actor,
+        params: CreateTask,
+    ) -> Result<TaskCreated> {
+        let prompt = params.description.trim();
+        let title = title_of(&params, prompt)?;
+        let parent = match params.parent_id {
+            Some(id) => Some(self.check_parent(id).await?),
+            None => None,
+        };
+        let workspace = self.resolve_workspace(&params, parent.as_ref()).await?;
+        if let Some(key) = external_id(&params)?
+            && let Some(known) =
+                store::tasks::find_by_external_id(&mut self.tx, workspace, key).await?
+        {
+            let task = view(&mut self.tx, known.id).await?;
+            return Ok(TaskCreated {
+                task,
+                session_id: None,
+                deduplicated: true,
+                creation_complete: true,
+            });
+        }
+        let starts = params.start_agent.unwrap_or(!prompt.is_empty());
+        if starts && prompt.is_empty() {
+            return Err(Refusal::validation(
+                "a prompt is needed to start the agent: say what is to be done, or create the task with start_agent false",
+            )
+            .into());
+        }
+        if !prompt.is_empty() {
+            crate::prompts::check_content(prompt)?;
+        }
+        let (workflow, steps) = self
+            .resolve_workflow(&params, parent.as_ref(), workspace)
+            .await?;
+        let step = resolve_step(&params, parent.as_ref(), &steps, starts)?;
+        let profile = self
+            .resolve_profile(actor, &params, parent.as_ref(), &workflow, step)
+            .await?;
+        if params.autopilot {
+            self.check_autopilot(profile).await?;
+        }
+        let id = TaskId::new();
+        let working_directory = working_directory(&self.settings, &params, parent.as_ref(), id)?;
+        let task = Task {
+            id,
+            workspace_id: workspace,
+            workflow_id: workflow.id,
+            workflow_step_id: step.id,
+            title,
+            description: params.description.clone(),
+            state: TaskState::Created,
+            priority: params.priority,
+            position: store::tasks::next_position(&mut self.tx, step.id).await?,
+            parent_id: params.parent_id,
+            autopilot: params.autopilot,
+            origin: if actor.session().is_some() {
+                Origin::AgentCreated
+            } else {
+                Origin::Manual
+            },
+            external_id: external_id(&params)?.map(str::to_owned),
+            title_mode: if params.auto_title {
+                TitleMode::Pending
+            } else {
+                TitleMode::Settled
+            },
+            title_owner_session_id: None,
+            agent_profile_id: Some(profile),
+            working_directory: Some(working_directory),
+            interrupted_at: None,
+            archived_at: None,
+            created_at: self.now,
+            updated_at: self.now,
+            version: 1,
+        };
+        store::tasks::insert(&mut self.tx, &task).await?;
+        self.event(
+            NewEvent::new(EventKind::TaskCreated)
+                .workspace(task.workspace_id)
+                .task(task.id),
+        )
+        .await?;
+        let session_id = if starts {
+            let mut session = self.new_session(&task, profile).await?;
+            self.admit(&task, &mut session, first_prompt(actor, prompt))
+                .await?;
+            Some(session.id)
+        } else {
+            None
+        };
+        let task = view(&mut self.tx, task.id).await?;
+        Ok(TaskCreated {
+            task,
+            session_id,
+            deduplicated: false,
+            creation_complete: true,
+        })
+    }
+
+    async fn check_parent(&mut self, id: TaskId) -> Result<Task> {
+        let parent = store::tasks::find(&mut self.tx, id)
+            .await?
+            .ok_or_else(|| Refusal::not_found("parent task"))?;
+        if parent.archived_at.is_some() {
+            return Err(Refusal::conflict(
+                "the parent task is archived: unarchive it first, or choose another",
+            )
+            .into());
+        }
+        let limit = depth_limit(&self.settings);
+        let depth = store::tasks::ancestors(&mut self.tx, id, limit)
+            .await?
+            .len();
+        check_depth(depth, self.settings.max_depth)?;
+        Ok(parent)
+    }
+
+    async fn check_new_parent(&mut self, task: &Task, parent: Option<TaskId>) -> Result<()> {
+        let Some(parent) = parent else { return Ok(()) };
+        let new_parent = store::tasks::find(&mut self.tx, parent)
+            .await?
+            .ok_or_else(|| Refusal::not_found("parent task"))?;
+        if new_parent.workspace_id != task.workspace_id {
+            return Err(Refusal::validation("the parent must be in the same workspace").into());
+        }
+        if new_parent.archived_at.is_some() {
+            return Err(Refusal::conflict(
+                "the parent task is archived: unarchive it first, or choose another",
+            )
+            .into());
+        }
+        let limit = depth_limit(&self.settings);
+        let chain = store::tasks::ancestors(&mut self.tx, parent, limit).await?;
+        if parent == task.id || chain.iter().any(|ancestor| ancestor.id == task.id) {
+            return Err(Refusal::validation(
+                "a task cannot be a part of itself or of one of its parts",
+            )
+            .into());
+        }
+        let below = store::tasks::height(&mut self.tx, task.id, limit).await?;
+        check_depth(
+            chain.len() + usize::try_from(below).unwrap_or(usize::MAX / 2),
+            self.settings.max_depth,
+        )?;
+        Ok(())
+    }
+
+    async fn resolve_workspace(
+        &mut self,
+        params: &CreateTask,
+        parent: Option<&Task>,
+    ) -> Result<WorkspaceId> {
+        if let Some(parent) = parent {
+            return match params.workspace_id {
+                Some(given) if given != parent.workspace_id => Err(Refusal::validation(
+                    "workspace_id must be the parent's: leave it out for a subtask",
+                )
+                .into()),
+                Some(_) | None => Ok(parent.workspace_id),
+            };
+        }
+        if let Some(given) = params.workspace_id {
+            return match store::workspaces::find(&mut self.tx, given).await? {
+                Some(workspace) => Ok(workspace.id),
+                None => Err(Refusal::not_found("workspace").into()),
+            };
+        }
+        if let Some(workflow) = params.workflow_id {
+            let found = store::workflows::find(&mut self.tx, workflow).await?;
+            return Ok(found
+                .ok_or_else(|| Refusal::not_found("workflow"))?
+                .workspace_id);
+        }
+        match store::workspaces::list(&mut self.tx).await?.as_slice() {
+            [only] => Ok(only.id),
+            _ => Err(Refusal::validation(
+                "workspace_id is needed, since there is not exactly one workspace: list_workspaces_kandev shows them",
+            )
+            .into()),
+        }
+    }
+
+    async fn resolve_workflow(
+        &mut self,
+        params: &CreateTask,
+        parent: Option<&Task>,
+        workspace: WorkspaceId,
+    ) -> Result<(Workflow, Vec<Step>)> {
+        let workflow = match (params.workflow_id, parent) {
+            (Some(given), _) => {
+                let found = store::workflows::find(&mut self.tx, given).await?;
+                let found = found.ok_or_else(|| Refusal::not_found("workflow"))?;
+                if found.workspace_id != workspace {
+                    return Err(Refusal::validation(
+                        "workflow_id must belong to the task's workspace",
+                    )
+                    .into());
+                }
+                found
+            }
+            (None, Some(parent)) => store::workflows::find(&mut self.tx, parent.workflow_id)
+                .await?
+                .ok_or_else(|| Refusal::not_found("workflow"))?,
+            (None, None) => store::workflows::list(&mut self.tx, workspace)
+                .await?
+                .into_iter()
+                .find(|w| !w.hidden)
+                .ok_or_else(|| {
+                    Refusal::validation("the workspace has no workflow: create one first")
+                })?,
+        };
+        let steps = store::workflows::steps(&mut self.tx, workflow.id).await?;
+        Ok((workflow, steps))
+    }
+
+    /// Precedence of task-domain 1.13: the step's pin, the workflow's default, the one asked for, the creating session's, the
+    /// parent's, and at last the oldest agent's first one.
+    async fn resolve_profile(
+        &mut self,
+        actor: &Actor,
+        params: &CreateTask,
+        parent: Option<&Task>,
+        workflow: &Workflow,
+        step: &Step,
+    ) -> Result<ProfileId> {
+        if let Some(given) = params.agent_profile_id
+            && store::agents::find_profile(&mut self.tx, given)
+                .await?
+                .is_none()
+        {
+            return Err(Refusal::not_found("agent profile").into());
+        }
+        let creator = match actor.session() {
+            Some(session) => store::sessions::find(&mut self.tx, session)
+                .await?
+                .map(|s| s.agent_profile_id),
+            None => None,
+        };
+        let chosen = step
+            .agent_profile_id
+            .or(workflow.agent_profile_id)
+            .or(params.agent_profile_id)
+            .or(creator)
+            .or(parent.and_then(|p| p.agent_profile_id));
+        if let Some(profile) = chosen {
+            return Ok(profile);
+        }
+        let profiles = store::agents::profiles(&mut self.tx).await?;
+        let first = profiles
+            .iter()
+            .find(|p| !p.passthrough)
+            .or(profiles.first());
+        Ok(first
+            .ok_or_else(|| {
+                Refusal::validation("there is no agent yet: add one by its command line first")
+            })?
+            .id)
+    }
+
+    async fn check_autopilot(&mut self, profile: ProfileId) -> Result<()> {
+        let profile = store::agents::find_profile(&mut self.tx, profile)
+            .await?
+            .ok_or_else(|| Refusal::not_found("agent profile"))?;
+        let agent = store::agents::find(&mut self.tx, profile.agent_id)
+            .await?
+            .ok_or_else(|| Refusal::not_found("agent"))?;
+        check_autopilot(&agent, &profile)?;
+        Ok(())
+    }
+
+    /// Stops every session of a task that is not over yet; answers whether there was one.
+    pub(crate) async fn stop_task_sessions(&mut self, task: &Task) -> Result<bool> {
+        let mut stopped = false;
+        for mut session in store::sessions::list(&mut self.tx, task.id).await? {
+            stopped |= self.session(&mut session, SessionCommand::Stop).await?;
+        }
+        Ok(stopped)
+    }
+}
+
+/// The projection of a task that must be there.
+pub(crate) async fn view(db: &mut store::Snapshot, id: TaskId) -> Result<TaskView> {
+    Ok(store::views::task(db, id)
+        .await?
+        .ok_or_else(|| Refusal::not_found("task"))?)
+}
+
+/// A task in one line.
+pub(crate) fn related(task: TaskView, verbose: bool) -> RelatedTask {
+    RelatedTask {
+        id: task.id,
+        title: task.title,
+        state: task.state,
+        workspace_id: task.workspace_id,
+        parent_id: task.parent_id,
+        workflow_step_id: task.workflow_step_id,
+        autopilot: task.autopilot,
+        pending_action: task.task_pending_action,
+        description: verbose.then_some(task.description),
+    }
+}
+
+/// A limit within bounds, or the default.
+pub(crate) fn check_limit(given: Option<i64>, default: i64, max: i64) -> Result<i64> {
+    match given {
+        None => Ok(default),
+        Some(limit) if limit < 1 => Err(Refusal::validation("limit must be at least 1").into()),
+        Some(limit) => Ok(limit.min(max)),
+    }
+}
+
+/// More than any legal depth, so that a chain that is too long is seen to be so.
+pub(crate) fn depth_limit(settings: &Settings) -> i64 {
+    i64::try_from(settings.max_depth).unwrap_or(i64::MAX / 2) + 2
+}
+
+fn title_of(params: &CreateTask, prompt: &str) -> Result<String> {
+    if params.auto_title && params.title.trim().is_empty() {
+        let line = prompt.lines().next().unwrap_or_default().trim();
+        let clean: String = line.chars().filter(|c| !c.is_control()).collect();
+        return Ok(if clean.is_empty() {
+            UNTITLED.to_owned()
+        } else {
+            cut_title(&clean)
+        });
+    }
+    Ok(check_title(&params.title)?)
+}
+
+fn external_id(params: &CreateTask) -> Result<Option<&str>> {
+    let key = params
+        .external_id
+        .as_deref()
+        .map(str::trim)
+        .filter(|key| !key.is_empty());
+    if let Some(key) = key {
+        check_length("external_id", key, MAX_EXTERNAL_ID)?;
+    }
+    Ok(key)
+}
+
+fn resolve_step<'a>(
+    params: &CreateTask,
+    parent: Option<&Task>,
+    steps: &'a [Step],
+    starts: bool,
+) -> Result<&'a Step> {
+    if let Some(given) = params.workflow_step_id {
+        if parent.is_some() && params.workflow_id.is_none() {
+            return Err(Refusal::validation(
+                "a step for a subtask needs the workflow named too: give workflow_id with workflow_step_id",
+            )
+            .into());
+        }
+        return Ok(steps.iter().find(|step| step.id == given).ok_or_else(|| {
+            Refusal::validation("workflow_step_id must be a step of the task's workflow: list_workflow_steps_kandev")
+        })?);
+    }
+    let default = if starts {
+        start_step(steps)
+    } else {
+        first_step(steps)
+    };
+    Ok(default.ok_or_else(|| Refusal::validation("the workflow has no steps: add one first"))?)
+}
+
+fn working_directory(
+    settings: &Settings,
+    params: &CreateTask,
+    parent: Option<&Task>,
+    id: TaskId,
+) -> Result<String> {
+    let given = params
+        .working_directory
+        .as_deref()
+        .map(str::trim)
+        .filter(|dir| !dir.is_empty());
+    if let Some(dir) = given {
+        if !Path::new(dir).is_absolute() {
+            return Err(Refusal::validation("working_directory must be an absolute path").into());
+        }
+        return Ok(dir.to_owned());
+    }
+    let inherited = parent.and_then(|p| p.working_directory.clone());
+    Ok(inherited.unwrap_or_else(|| {
+        settings
+            .workspaces_dir
+            .join(id.to_string())
+            .to_string_lossy()
+            .into_owned()
+    }))
+}
+
+fn first_prompt(actor: &Actor, prompt: &str) -> NewPrompt {
+    let mut new = NewPrompt::plain(prompt, QueuedBy::User);
+    if let Actor::Agent { task, session } = actor {
+        new.queued_by = QueuedBy::Agent;
+        new.sender = Some((*task, *session));
+    }
+    new
+}

@@ -1,0 +1,552 @@
+//! The only writer of statuses.
+//!
+//! A [`Work`] is one transaction: it loads, asks the rule, writes the row guarded by its version, appends the event and the
+//! follow-ups the rule named, and wakes nobody before the commit. What follows from an end (a session that ends takes its
+//! turn, questions, permissions and tokens with it) is here too, so that no way of ending can forget a part of it.
+
+use crate::{Board, BoardError, Clock, Result, Settings, Signals, Topic};
+use domain::clarification::{Clarification, ClarificationCommand};
+use domain::effect::EffectKind;
+use domain::error::Refusal;
+use domain::event::{EventKind, NewEvent};
+use domain::ids::{SessionId, StepId, TaskId};
+use domain::message::Message;
+use domain::permission::{Permission, PermissionCommand};
+use domain::question::{ParentQuestion, QuestionCommand, QuestionStatus};
+use domain::queue::{Gate, QueuedPrompt, QueuedState};
+use domain::session::{Session, SessionCommand};
+use domain::task::{Task, TaskCommand};
+use domain::time::Timestamp;
+use domain::turn::{Turn, TurnCommand};
+use domain::workflow::{MoveTrigger, Step};
+use domain::{clarification, permission, question, session, task, turn};
+use serde_json::{Map, Value, json};
+use std::sync::Arc;
+use store::workflows::StepTransition;
+use store::{Snapshot, Tx, Write};
+
+/// One transaction and what is to be woken after it.
+#[derive(Debug)]
+pub(crate) struct Work {
+    pub(crate) tx: Tx,
+    pub(crate) now: Timestamp,
+    pub(crate) settings: Arc<Settings>,
+    signals: Signals,
+    clock: Clock,
+    wake_effects: bool,
+    wake_clarifications: bool,
+    wake_turns: bool,
+    wake_events: bool,
+}
+
+impl Board {
+    /// Opens a transaction that may write.
+    pub(crate) async fn begin(&self) -> Result<Work> {
+        let tx = self.store.write().await?;
+        Ok(Work {
+            tx,
+            // Taken after the turn to write was won, so that times grow with the order of commits.
+            now: self.clock.now(),
+            settings: self.settings.clone(),
+            signals: self.signals.clone(),
+            clock: self.clock.clone(),
+            wake_effects: false,
+            wake_clarifications: false,
+            wake_turns: false,
+            wake_events: false,
+        })
+    }
+
+    /// Opens a view of the database at one moment.
+    pub(crate) async fn snapshot(&self) -> Result<Snapshot> {
+        Ok(self.store.read().await?)
+    }
+}
+
+/// A task that must be there.
+pub(crate) async fn load_task(db: &mut Snapshot, id: TaskId) -> Result<Task> {
+    Ok(store::tasks::find(db, id)
+        .await?
+        .ok_or_else(|| Refusal::not_found("task"))?)
+}
+
+/// A session that must be there.
+pub(crate) async fn load_session(db: &mut Snapshot, id: SessionId) -> Result<Session> {
+    Ok(store::sessions::find(db, id)
+        .await?
+        .ok_or_else(|| Refusal::not_found("session"))?)
+}
+
+impl Work {
+    /// Makes everything durable, then wakes whoever waits for it.
+    pub(crate) async fn commit(self) -> Result<()> {
+        self.tx.commit().await?;
+        for (wake, topic) in [
+            (self.wake_effects, Topic::Effects),
+            (self.wake_clarifications, Topic::Clarifications),
+            (self.wake_turns, Topic::Turns),
+            (self.wake_events, Topic::Events),
+        ] {
+            if wake {
+                self.signals.wake(topic);
+            }
+        }
+        Ok(())
+    }
+
+    /// Appends a fact.
+    pub(crate) async fn event(&mut self, event: NewEvent) -> Result<()> {
+        self.wake_events = true;
+        match event.kind {
+            EventKind::ClarificationChanged => self.wake_clarifications = true,
+            EventKind::TurnStarted | EventKind::TurnCompleted => self.wake_turns = true,
+            EventKind::WorkspaceUpdated
+            | EventKind::WorkflowUpdated
+            | EventKind::AgentUpdated
+            | EventKind::TaskCreated
+            | EventKind::TaskUpdated
+            | EventKind::TaskDeleted
+            | EventKind::TaskStateChanged
+            | EventKind::SessionStateChanged
+            | EventKind::SessionInfoUpdated
+            | EventKind::MessageAdded
+            | EventKind::MessageUpdated
+            | EventKind::QueueChanged
+            | EventKind::PermissionChanged
+            | EventKind::ParentQuestionChanged => {}
+        }
+        store::events::append(&mut self.tx, &event, self.now).await?;
+        Ok(())
+    }
+
+    /// Enqueues a follow-up for now.
+    pub(crate) async fn effect(
+        &mut self,
+        kind: EffectKind,
+        session: &Session,
+        subject: Option<&str>,
+    ) -> Result<()> {
+        self.effect_after(kind, session, subject, 0).await
+    }
+
+    /// Enqueues a follow-up for `millis` from now.
+    pub(crate) async fn effect_after(
+        &mut self,
+        kind: EffectKind,
+        session: &Session,
+        subject: Option<&str>,
+        millis: i64,
+    ) -> Result<()> {
+        self.wake_effects = true;
+        let due = self.clock.now().plus_millis(millis);
+        store::effects::insert(
+            &mut self.tx,
+            kind,
+            session.task_id,
+            session.id,
+            subject,
+            due,
+        )
+        .await?;
+        Ok(())
+    }
+
+    /// Writes a task, guarded by its version.
+    pub(crate) async fn save_task(&mut self, task: &mut Task) -> Result<()> {
+        task.updated_at = self.now;
+        written(store::tasks::update(&mut self.tx, task).await?)?;
+        task.version += 1;
+        Ok(())
+    }
+
+    /// Writes a session, guarded by its version.
+    pub(crate) async fn save_session(&mut self, session: &mut Session) -> Result<()> {
+        session.updated_at = self.now;
+        written(store::sessions::update(&mut self.tx, session).await?)?;
+        session.version += 1;
+        Ok(())
+    }
+
+    /// Applies a command to a task; answers whether anything changed.
+    pub(crate) async fn task(&mut self, task: &mut Task, command: TaskCommand) -> Result<bool> {
+        let transition = task::decide(task.state, command);
+        if !transition.changed {
+            return Ok(false);
+        }
+        task.state = transition.next;
+        self.save_task(task).await?;
+        if let Some(kind) = transition.event {
+            self.event(
+                NewEvent::new(kind)
+                    .workspace(task.workspace_id)
+                    .task(task.id),
+            )
+            .await?;
+        }
+        Ok(true)
+    }
+
+    /// Applies a command to a session; answers whether anything changed. A session that ends takes with it what hangs on it.
+    pub(crate) async fn session(
+        &mut self,
+        session: &mut Session,
+        command: SessionCommand,
+    ) -> Result<bool> {
+        let transition = session::decide(session.state, command)?;
+        if !transition.changed {
+            return Ok(false);
+        }
+        session.state = transition.next;
+        session.completed_at = transition.next.is_terminal().then_some(self.now);
+        if matches!(command, SessionCommand::Launch | SessionCommand::Resume) {
+            session.started_at = session.started_at.or(Some(self.now));
+            session.error_message = None;
+        }
+        self.save_session(session).await?;
+        if let Some(kind) = transition.event {
+            self.event(
+                NewEvent::new(kind)
+                    .task(session.task_id)
+                    .session(session.id),
+            )
+            .await?;
+        }
+        for effect in transition.effects {
+            self.effect(effect, session, None).await?;
+        }
+        if session.state.is_terminal() {
+            self.session_ended(session, command).await?;
+        }
+        Ok(true)
+    }
+
+    async fn session_ended(&mut self, session: &Session, command: SessionCommand) -> Result<()> {
+        store::tokens::revoke_session(&mut self.tx, session.id, self.now).await?;
+        if let Some(mut turn) = store::turns::open(&mut self.tx, session.id).await? {
+            let end = match command {
+                SessionCommand::Fail => TurnCommand::Fail,
+                SessionCommand::Complete => TurnCommand::Complete,
+                SessionCommand::Stop
+                | SessionCommand::Launch
+                | SessionCommand::Resume
+                | SessionCommand::PromptAccepted
+                | SessionCommand::Settle
+                | SessionCommand::Interrupt => TurnCommand::Cancel,
+            };
+            self.turn(&mut turn, end, None).await?;
+        }
+        self.end_questions_of_session(session, QuestionCommand::MakeStale)
+            .await?;
+        for mut bundle in
+            store::clarifications::pending_of_session(&mut self.tx, session.id).await?
+        {
+            self.clarification(&mut bundle, ClarificationCommand::Expire, None)
+                .await?;
+        }
+        self.cancel_permissions(session.id).await?;
+        store::workflows::clear_signals(&mut self.tx, session.id).await?;
+        Ok(())
+    }
+
+    /// Applies a command to a turn; answers whether anything changed. An ended turn leaves no prompt behind.
+    pub(crate) async fn turn(
+        &mut self,
+        turn: &mut Turn,
+        command: TurnCommand,
+        stop_reason: Option<String>,
+    ) -> Result<bool> {
+        let transition = turn::decide(turn.state, command)?;
+        if !transition.changed {
+            return Ok(false);
+        }
+        turn.state = transition.next;
+        if !turn.state.is_open() {
+            turn.completed_at = Some(self.now);
+            turn.stop_reason = stop_reason.or(turn.stop_reason.take());
+        }
+        written(store::turns::update_if_open(&mut self.tx, turn).await?)?;
+        if store::queue::delete(&mut self.tx, turn.prompt_id).await? {
+            self.queue_event(turn.task_id, turn.session_id).await?;
+        }
+        if let Some(kind) = transition.event {
+            self.event(
+                NewEvent::new(kind)
+                    .task(turn.task_id)
+                    .session(turn.session_id)
+                    .subject(turn.id),
+            )
+            .await?;
+        }
+        Ok(true)
+    }
+
+    /// Ends a parent question; answers whether this call did it. Exactly one of any number of callers gets `true`.
+    pub(crate) async fn question(
+        &mut self,
+        question: &mut ParentQuestion,
+        command: QuestionCommand,
+        answer: Option<(&str, SessionId)>,
+    ) -> Result<bool> {
+        let transition = question::decide(question.status, command)?;
+        if !transition.changed {
+            return Ok(false);
+        }
+        question.status = transition.next;
+        question.resolved_at = Some(self.now);
+        if let Some((text, session)) = answer {
+            question.response = Some(text.to_owned());
+            question.answered_by_session_id = Some(session);
+        }
+        written(store::questions::resolve_if_pending(&mut self.tx, question).await?)?;
+
+        let mut metadata = Map::new();
+        metadata.insert("status".to_owned(), json!(question.status));
+        metadata.insert("parent_question_status".to_owned(), json!(question.status));
+        if question.status == QuestionStatus::Answered {
+            metadata.insert(
+                "parent_question_response".to_owned(),
+                json!(question.response),
+            );
+            metadata.insert("response".to_owned(), json!(question.response));
+            metadata.insert(
+                "parent_question_answered_at".to_owned(),
+                json!(question.resolved_at),
+            );
+        }
+        store::messages::merge_metadata(&mut self.tx, question.message_id, metadata, self.now)
+            .await?;
+
+        // A question that nobody waits for any more must not reach the parent. What was sent cannot be called back.
+        if question.status != QuestionStatus::Answered
+            && let Some(prompt) = question.prompt_id
+            && let Some(row) = store::queue::find(&mut self.tx, prompt).await?
+            && row.state == QueuedState::Queued
+        {
+            store::queue::delete(&mut self.tx, prompt).await?;
+            self.queue_event(row.task_id, row.session_id).await?;
+        }
+        if let Some(kind) = transition.event {
+            let event = || NewEvent::new(kind).subject(question.id);
+            self.event(
+                event()
+                    .task(question.child_task_id)
+                    .session(question.child_session_id),
+            )
+            .await?;
+            self.event(event().task(question.parent_task_id)).await?;
+        }
+        self.event(
+            NewEvent::new(EventKind::MessageUpdated)
+                .task(question.child_task_id)
+                .session(question.child_session_id)
+                .subject(question.message_id),
+        )
+        .await?;
+        let child = load_session(&mut self.tx, question.child_session_id).await?;
+        for effect in transition.effects {
+            self.effect(effect, &child, None).await?;
+        }
+        Ok(true)
+    }
+
+    /// Ends the pending question of a session, when there is one; answers whether there was.
+    pub(crate) async fn end_questions_of_session(
+        &mut self,
+        session: &Session,
+        command: QuestionCommand,
+    ) -> Result<bool> {
+        match store::questions::pending_of_session(&mut self.tx, session.id).await? {
+            Some(mut question) => self.question(&mut question, command, None).await,
+            None => Ok(false),
+        }
+    }
+
+    /// Makes all questions stale that a task asks or is asked.
+    pub(crate) async fn stale_questions_of_task(&mut self, task: TaskId) -> Result<()> {
+        let mut questions = store::questions::pending_of_child(&mut self.tx, task).await?;
+        questions.extend(store::questions::pending_of_parent(&mut self.tx, task).await?);
+        for mut question in questions {
+            self.question(&mut question, QuestionCommand::MakeStale, None)
+                .await?;
+        }
+        Ok(())
+    }
+
+    /// Ends a bundle of questions to the operator; answers whether this call did it.
+    pub(crate) async fn clarification(
+        &mut self,
+        bundle: &mut Clarification,
+        command: ClarificationCommand,
+        response: Option<Value>,
+    ) -> Result<bool> {
+        let transition = clarification::decide(bundle.status, command);
+        if !transition.changed {
+            return Ok(false);
+        }
+        bundle.status = transition.next;
+        bundle.resolved_at = Some(self.now);
+        bundle.response = response;
+        written(store::clarifications::resolve_if_pending(&mut self.tx, bundle).await?)?;
+        if let Some(kind) = transition.event {
+            self.event(
+                NewEvent::new(kind)
+                    .task(bundle.task_id)
+                    .session(bundle.session_id)
+                    .subject(bundle.id),
+            )
+            .await?;
+        }
+        Ok(true)
+    }
+
+    /// Ends a permission request; answers whether this call did it.
+    pub(crate) async fn permission(
+        &mut self,
+        permission: &mut Permission,
+        command: PermissionCommand<'_>,
+    ) -> Result<bool> {
+        let transition = permission::decide(permission, command)?;
+        if !transition.changed {
+            return Ok(false);
+        }
+        permission.status = transition.next;
+        permission.resolved_at = Some(self.now);
+        if let PermissionCommand::Select(option) = command {
+            permission.option_id = Some(option.to_owned());
+        }
+        written(store::permissions::resolve_if_pending(&mut self.tx, permission).await?)?;
+        if let Some(kind) = transition.event {
+            self.event(
+                NewEvent::new(kind)
+                    .task(permission.task_id)
+                    .session(permission.session_id)
+                    .subject(permission.id),
+            )
+            .await?;
+        }
+        let session = load_session(&mut self.tx, permission.session_id).await?;
+        for effect in transition.effects {
+            self.effect(effect, &session, Some(&permission.id.to_string()))
+                .await?;
+        }
+        Ok(true)
+    }
+
+    /// Cancels all pending permission requests of a session.
+    pub(crate) async fn cancel_permissions(&mut self, session: SessionId) -> Result<()> {
+        for mut request in store::permissions::pending_of_session(&mut self.tx, session).await? {
+            self.permission(&mut request, PermissionCommand::Cancel)
+                .await?;
+        }
+        Ok(())
+    }
+
+    /// Moves a task to a step, at the end of it or at `position`, and writes the history.
+    pub(crate) async fn place_in_step(
+        &mut self,
+        task: &mut Task,
+        step: &Step,
+        position: Option<i64>,
+        trigger: MoveTrigger,
+        actor: crate::Actor,
+    ) -> Result<()> {
+        let from = task.workflow_step_id;
+        let end = store::tasks::next_position(&mut self.tx, step.id).await?;
+        task.position = match position {
+            Some(wanted) if wanted < end => {
+                let wanted = wanted.max(0);
+                store::tasks::shift(&mut self.tx, step.id, wanted).await?;
+                wanted
+            }
+            Some(_) | None => end,
+        };
+        task.workflow_step_id = step.id;
+        task.workflow_id = step.workflow_id;
+        self.save_task(task).await?;
+        if from != step.id {
+            let transition = StepTransition {
+                task_id: task.id,
+                from,
+                to: step.id,
+                trigger,
+                actor: actor.word(),
+                session_id: actor.session(),
+                at: self.now,
+            };
+            store::workflows::record_transition(&mut self.tx, &transition).await?;
+        }
+        self.event(
+            NewEvent::new(EventKind::TaskUpdated)
+                .workspace(task.workspace_id)
+                .task(task.id),
+        )
+        .await
+    }
+
+    /// Adds a message at the end of its transcript.
+    pub(crate) async fn add_message(&mut self, message: &Message) -> Result<()> {
+        store::messages::append(&mut self.tx, message).await?;
+        self.event(
+            NewEvent::new(EventKind::MessageAdded)
+                .task(message.task_id)
+                .session(message.session_id)
+                .subject(message.id),
+        )
+        .await
+    }
+
+    /// Notes that what waits in a session's queue changed.
+    pub(crate) async fn queue_event(&mut self, task: TaskId, session: SessionId) -> Result<()> {
+        self.event(
+            NewEvent::new(EventKind::QueueChanged)
+                .task(task)
+                .session(session),
+        )
+        .await
+    }
+
+    /// Notes that a task's fields or its pending action changed.
+    pub(crate) async fn task_event(&mut self, task: &Task) -> Result<()> {
+        self.event(
+            NewEvent::new(EventKind::TaskUpdated)
+                .workspace(task.workspace_id)
+                .task(task.id),
+        )
+        .await
+    }
+}
+
+/// The prompts of a session in delivery order and what holds them.
+pub(crate) async fn queue_and_gate(
+    db: &mut Snapshot,
+    task: &Task,
+    session: &Session,
+) -> Result<(Vec<QueuedPrompt>, Gate)> {
+    let rows = store::queue::list(db, session.id).await?;
+    let bundles = store::clarifications::pending_of_session(db, session.id).await?;
+    let gate = Gate {
+        turn_open: store::turns::open(db, session.id).await?.is_some(),
+        parent_question_pending: store::questions::pending_of_session(db, session.id)
+            .await?
+            .is_some(),
+        clarification_live: bundles.iter().any(|bundle| !bundle.agent_disconnected),
+        auto_run_off: !session.auto_run,
+        closed: session.state.is_terminal() || task.archived_at.is_some(),
+    };
+    Ok((rows, gate))
+}
+
+/// The step of that id among `steps`.
+pub(crate) fn find_step(steps: &[Step], id: StepId) -> Option<&Step> {
+    steps.iter().find(|step| step.id == id)
+}
+
+/// Writers take turns, so a guarded write that finds the row changed means a row was loaded before the transaction began.
+fn written(write: Write) -> Result<()> {
+    match write {
+        Write::Changed => Ok(()),
+        Write::Stale => Err(BoardError::Refused(Refusal::conflict(
+            "somebody else changed this at the same moment: look at it again and repeat what still applies",
+        ))),
+    }
+}
