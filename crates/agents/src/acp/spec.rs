@@ -1,0 +1,77 @@
+//! What it takes to start an agent.
+
+use std::{collections::BTreeMap, fmt, path::PathBuf, time::Duration};
+
+/// Everything about one start of an agent.
+#[derive(Debug, Clone)]
+pub struct LaunchSpec {
+    /// Program: a name that is looked up on the `PATH`, or a path. A relative path is taken from `cwd`.
+    pub command: String,
+    /// Its arguments.
+    pub args: Vec<String>,
+    /// Variables added to our own environment. `FLIGHTDECK_*` variables of ours are not handed on.
+    pub env: BTreeMap<String, String>,
+    /// Variables of ours that the agent must not see: secrets of the host.
+    pub env_remove: Vec<String>,
+    /// Working folder of the process and of the conversation.
+    pub cwd: PathBuf,
+    /// The executable that offers [`guard::run`](crate::guard::run) as `agent-guard`. Our own when absent.
+    pub guard_exe: Option<PathBuf>,
+    /// The MCP server to hand to the agent. An agent that cannot take it is not started.
+    pub mcp: Option<McpEndpoint>,
+    /// Mode to work in, by id. Set when the agent offers it.
+    pub mode: Option<String>,
+    /// Model to use, by id. Set when the agent offers it.
+    pub model: Option<String>,
+    /// The agent's id of a conversation to go on with.
+    pub resume: Option<String>,
+    /// How long the whole start may take.
+    pub start_timeout: Duration,
+    /// Our name, as the agent sees it.
+    pub client_name: String,
+    /// Our version, as the agent sees it.
+    pub client_version: String,
+}
+
+impl LaunchSpec {
+    /// The smallest launch: a command in a folder, everything else at its default.
+    #[must_use]
+    pub fn new(command: impl Into<String>, cwd: impl Into<PathBuf>) -> Self {
+        Self {
+            command: command.into(),
+            args: Vec::new(),
+            env: BTreeMap::new(),
+            env_remove: Vec::new(),
+            cwd: cwd.into(),
+            guard_exe: None,
+            mcp: None,
+            mode: None,
+            model: None,
+            resume: None,
+            start_timeout: Duration::from_secs(5 * 60),
+            client_name: "flightdeck".to_owned(),
+            client_version: env!("CARGO_PKG_VERSION").to_owned(),
+        }
+    }
+}
+
+/// An MCP server over HTTP.
+#[derive(Clone, PartialEq, Eq)]
+pub struct McpEndpoint {
+    /// Name under which the agent knows it. The permission policy goes by it.
+    pub name: String,
+    /// Where it is.
+    pub url: String,
+    /// Token that says who calls. Goes to the agent only.
+    pub bearer: String,
+}
+
+impl fmt::Debug for McpEndpoint {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // The token must not reach a log by way of a debug print.
+        f.debug_struct("McpEndpoint")
+            .field("name", &self.name)
+            .field("url", &self.url)
+            .finish_non_exhaustive()
+    }
+}
