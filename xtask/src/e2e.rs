@@ -42,12 +42,33 @@ pub(crate) fn run(args: &[String]) -> Result<Counts> {
     Ok(counts)
 }
 
+/// Playwright runs on this version of Node and later.
+const NODE: u32 = 20;
+
+fn check_node() -> Result<()> {
+    let version = project::command("node").arg("--version").output().ok();
+    let version = version
+        .map(|output| String::from_utf8_lossy(&output.stdout).trim().to_owned())
+        .unwrap_or_default();
+    let major = version
+        .trim_start_matches('v')
+        .split('.')
+        .next()
+        .and_then(|major| major.parse::<u32>().ok());
+    match major {
+        Some(major) if major >= NODE => Ok(()),
+        Some(_) => bail!("the end-to-end tests need Node.js {NODE} or newer; this is {version}"),
+        None => bail!(
+            "Node.js is missing, for the end-to-end tests; see https://nodejs.org or your package manager"
+        ),
+    }
+}
+
 /// `npm ci`, when the lock file is another than the one last installed.
 fn install_packages(folder: &std::path::Path) -> Result<()> {
+    check_node()?;
     let Some(npm) = setup::program("npm") else {
-        bail!(
-            "Node.js with npm is missing, for the end-to-end tests; see https://nodejs.org or your package manager"
-        )
+        bail!("npm is missing, for the end-to-end tests; it usually comes with Node.js")
     };
     let lock = files::hash(&std::fs::read(folder.join("package-lock.json"))?);
     let stamp = folder.join("node_modules/.installed-from");

@@ -252,11 +252,15 @@ impl Reader<'_> {
         let (nodes, diagnostics) = rstml::Parser::new(config)
             .parse_recoverable(tokens.clone())
             .split_vec();
-        if !diagnostics.is_empty() {
-            self.problem(
-                "this view does not parse, so its classes cannot be checked",
-                tokens.span(),
-            );
+        for diagnostic in diagnostics {
+            // The parser goes on after an error, so what it skips may hold classes.
+            let error = syn::Error::from(diagnostic);
+            let span = if error.span().byte_range().is_empty() {
+                tokens.span()
+            } else {
+                error.span()
+            };
+            self.problem(format!("this view does not parse: {error}"), span);
         }
         nodes.iter().for_each(|node| self.node(node));
     }
@@ -541,6 +545,17 @@ mod tests {
             assert_eq!(classes.problems[0].0, problem, "{value}");
             assert_eq!(classes.problems[0].1.to_string(), "app/src/page.rs:2");
         }
+    }
+
+    #[test]
+    fn a_view_that_does_not_parse_is_a_problem() {
+        let classes = read(&page(r#"<p class="a"> <q </p>"#));
+        assert!(
+            classes.problems[0]
+                .0
+                .starts_with("this view does not parse: "),
+            "{classes:?}"
+        );
     }
 
     #[test]

@@ -5,6 +5,7 @@ mod classes;
 mod contrast;
 mod css;
 mod engine;
+mod mend;
 mod site;
 mod stylesheet;
 mod wasm;

@@ -85,7 +85,7 @@ pub(crate) fn bundle(kind: Bundle) -> Result<Glue> {
     read(&made)
 }
 
-/// What the bundle follows from, besides this program's own version.
+/// What the bundle follows from; the versions are those this program was built with.
 fn stamp(module: &Path, optimizer: Option<&Path>) -> Result<String> {
     let bytes = std::fs::read(module).with_context(|| format!("reading {}", module.display()))?;
     let optimizer = match optimizer {
@@ -95,11 +95,10 @@ fn stamp(module: &Path, optimizer: Option<&Path>) -> Result<String> {
         }
         None => "no wasm-opt".to_owned(),
     };
-    Ok(format!(
-        "{} {} {optimizer}",
-        files::hash(&bytes),
-        wasm_bindgen_version()
-    ))
+    let versions = ["wasm-bindgen-cli-support", "walrus"].map(|package| {
+        locked_version(include_str!("../../../Cargo.lock"), package).unwrap_or_default()
+    });
+    Ok(format!("{} {versions:?} {optimizer}", files::hash(&bytes)))
 }
 
 fn bind(module: &Path, folder: &Path) -> Result<()> {
@@ -128,6 +127,8 @@ fn optimize(program: &Path, wasm: &Path) -> Result<()> {
         "--enable-multivalue",
     ]);
     stage::must("wasm-opt", command.arg(wasm).arg("-o").arg(wasm))?;
+    let mended = super::mend::table_export(std::fs::read(wasm)?)?;
+    files::write_if_changed(wasm, &mended)?;
     Ok(())
 }
 
@@ -145,15 +146,6 @@ fn read(made: &Path) -> Result<Glue> {
         wasm: file(format!("{NAME}_bg.wasm"))?,
         snippets,
     })
-}
-
-/// The version this program was built with.
-fn wasm_bindgen_version() -> String {
-    locked_version(
-        include_str!("../../../Cargo.lock"),
-        "wasm-bindgen-cli-support",
-    )
-    .unwrap_or_default()
 }
 
 /// The glue's maker and the module's macros must be of one version, and this program must be built from the lock file.
