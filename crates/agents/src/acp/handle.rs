@@ -1,6 +1,6 @@
 //! The handle to a running agent.
 
-use std::sync::Arc;
+use std::{fmt, sync::Arc};
 
 use serde_json::{Value, json};
 use tokio::sync::oneshot;
@@ -25,6 +25,14 @@ struct Inner {
 impl Drop for Inner {
     fn drop(&mut self) {
         self.connection.stop();
+    }
+}
+
+impl fmt::Debug for AgentHandle {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("AgentHandle")
+            .field("session_id", &self.inner.session_id)
+            .finish_non_exhaustive()
     }
 }
 

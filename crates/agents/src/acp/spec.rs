@@ -3,7 +3,7 @@
 use std::{collections::BTreeMap, fmt, path::PathBuf, time::Duration};
 
 /// Everything about one start of an agent.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub struct LaunchSpec {
     /// Program: a name that is looked up on the `PATH`, or a path. A relative path is taken from `cwd`.
     pub command: String,
@@ -55,6 +55,22 @@ impl LaunchSpec {
     }
 }
 
+impl fmt::Debug for LaunchSpec {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // Values of variables are where operators put keys: only the names may reach a log.
+        f.debug_struct("LaunchSpec")
+            .field("command", &self.command)
+            .field("args", &self.args)
+            .field("env", &self.env.keys().collect::<Vec<_>>())
+            .field("cwd", &self.cwd)
+            .field("mcp", &self.mcp)
+            .field("mode", &self.mode)
+            .field("model", &self.model)
+            .field("resume", &self.resume)
+            .finish_non_exhaustive()
+    }
+}
+
 /// An MCP server over HTTP.
 #[derive(Clone, PartialEq, Eq)]
 pub struct McpEndpoint {
@@ -73,5 +89,27 @@ impl fmt::Debug for McpEndpoint {
             .field("name", &self.name)
             .field("url", &self.url)
             .finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_debug_print_shows_no_secret() {
+        let mut spec = LaunchSpec::new("agent", "/w");
+        spec.env.insert("API_KEY".into(), "s3cret".into());
+        spec.mcp = Some(McpEndpoint {
+            name: "kandev".into(),
+            url: "http://127.0.0.1:1/mcp".into(),
+            bearer: "s3cret".into(),
+        });
+        let shown = format!("{spec:?}");
+        assert!(
+            shown.contains("API_KEY") && shown.contains("kandev"),
+            "{shown}"
+        );
+        assert!(!shown.contains("s3cret"), "{shown}");
     }
 }

@@ -21,7 +21,7 @@
 //! | `stop("refusal")`, `error("text")` | ends the turn with that reason, or with an error |
 //! | `junk("text")`, `stderr("text")`, `unknown("kind")` | writes a line that is no message; to standard error; an update of an unheard-of kind |
 //! | `flood(n)`, `oversized(bytes)` | writes n updates; one line of that length |
-//! | `hang()` | never ends, and does not hear a cancel |
+//! | `hang()` | never ends; the whole section does not hear a cancel |
 //! | `crash([code])` | ends the process |
 
 use serde_json::Value;

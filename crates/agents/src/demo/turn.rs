@@ -165,6 +165,10 @@ impl Turn {
                 script: script.later,
             })?;
         }
+        if script.now.contains(&Directive::Hang) {
+            // From the start of the section, so that nobody has to guess from when on.
+            self.session.go_deaf();
+        }
         for directive in script.now {
             time::sleep(self.options.step_delay).await;
             if let Some(end) = self.perform(directive, &mut progress).await? {
@@ -294,10 +298,7 @@ impl Turn {
                     .line("x".repeat(usize::try_from(bytes).unwrap_or(usize::MAX)))
                     .await;
             }
-            Directive::Hang => {
-                self.session.go_deaf();
-                std::future::pending::<()>().await;
-            }
+            Directive::Hang => std::future::pending::<()>().await,
             Directive::Crash { code } => std::process::exit(code),
             // The parser ends the section there.
             Directive::NextTurn => {}

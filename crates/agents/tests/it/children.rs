@@ -85,7 +85,7 @@ async fn a_cancelled_answer_is_given_up() {
         .await
         .expect("accepted");
     assert!(agent.handle().cancel());
-    let end = soon("the end", turn.ended()).await.expect("a stop reason");
+    let end = agent.finish(turn).await.expect("a stop reason");
     assert_eq!(end.stop_reason, StopReason::Cancelled);
     agent.say("/simple-message").await;
     assert!(server.calls().is_empty());

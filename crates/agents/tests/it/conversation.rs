@@ -184,7 +184,8 @@ async fn a_failing_tool_is_told_apart() {
     let turn = agent.handle().prompt(&text(
         "e2e:mcp:nobody:x({})\ne2e:fail_if_error()\ne2e:message(\"not reached\")",
     ));
-    let error = soon("the end", turn.expect("idle").ended())
+    let error = agent
+        .finish(turn.expect("idle"))
         .await
         .expect_err("the script gives up");
     assert!(
@@ -213,10 +214,7 @@ async fn one_prompt_at_a_time() {
     ));
     assert!(agent.handle().cancel());
     assert_eq!(
-        soon("the end", turn.ended())
-            .await
-            .expect("cancelled")
-            .stop_reason,
+        agent.finish(turn).await.expect("cancelled").stop_reason,
         StopReason::Cancelled
     );
     agent.say("third").await;
@@ -250,7 +248,7 @@ async fn a_prompt_is_accepted_before_it_is_answered() {
     assert!(agent.handle().cancel());
     soon("the shutdown", agent.handle().shutdown()).await;
     assert!(matches!(
-        soon("the end", turn.ended()).await,
+        agent.finish(turn).await,
         Err(AgentError::Exited { .. })
     ));
 }
@@ -273,7 +271,8 @@ async fn a_cancel_ends_the_turn_and_the_next_one_works() {
         })
         .await;
     assert!(agent.handle().cancel());
-    let end = soon("the end", turn.expect("idle").ended())
+    let end = agent
+        .finish(turn.expect("idle"))
         .await
         .expect("a stop reason");
     assert_eq!(end.stop_reason, StopReason::Cancelled);
@@ -293,7 +292,7 @@ async fn an_error_and_a_stop_reason_of_the_agent_arrive() {
     let folder = folder();
     let agent = Agent::launch(demo(folder.path())).await;
     let turn = agent.handle().prompt(&text("/error")).expect("idle");
-    let error = soon("the end", turn.ended()).await.expect_err("an error");
+    let error = agent.finish(turn).await.expect_err("an error");
     assert!(
         matches!(&error, AgentError::Refused { code: -32603, message } if message.contains("as it was asked to")),
         "{error}"

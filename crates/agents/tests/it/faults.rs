@@ -136,7 +136,7 @@ async fn a_crash_in_mid_turn_has_a_typed_end() {
     let folder = folder();
     let agent = Agent::launch(demo(folder.path())).await;
     let turn = agent.handle().prompt(&text("/crash")).expect("idle");
-    let error = soon("the end", turn.ended()).await.expect_err("it crashed");
+    let error = agent.finish(turn).await.expect_err("it crashed");
     let AgentError::Exited { exit, stderr_tail } = &error else {
         panic!("{error}")
     };
@@ -174,7 +174,7 @@ async fn a_killed_agent_has_a_typed_end() {
     let folder = folder();
     let agent = Agent::launch(demo(folder.path())).await;
     let turn = agent.handle().prompt(&text("/die")).expect("idle");
-    let error = soon("the end", turn.ended()).await.expect_err("it died");
+    let error = agent.finish(turn).await.expect_err("it died");
     let AgentError::Exited { exit, .. } = &error else {
         panic!("{error}")
     };
@@ -305,6 +305,6 @@ async fn a_cancelled_request_may_be_answered_with_an_error() {
     let agent = Agent::launch(canned(folder.path(), &script)).await;
     let turn = agent.handle().prompt(&text("go")).expect("idle");
     assert!(agent.handle().cancel());
-    let end = soon("the end", turn.ended()).await.expect("a stop reason");
+    let end = agent.finish(turn).await.expect("a stop reason");
     assert_eq!(end.stop_reason, StopReason::Cancelled);
 }

@@ -261,7 +261,10 @@ async fn an_abandoned_launch_leaves_nothing_running() {
 
 async fn the_environment_is_the_hosts_without_its_secrets() {
     let folder = folder();
-    let mut spec = sh(folder.path(), "env >&2; pwd >&2; exit 1");
+    let mut spec = sh(
+        folder.path(),
+        "env | grep -e ^FOR_ -e ^MCP_ -e ^CARGO_PKG_NAME >&2; pwd >&2; exit 1",
+    );
     spec.env
         .insert("FOR_THE_AGENT".to_owned(), "yes".to_owned());
     spec.env_remove = vec!["PATH_OF_NOBODY".to_owned(), "CARGO_PKG_NAME".to_owned()];

@@ -7,7 +7,7 @@ use agents::{
 };
 use serde_json::{Value, json};
 
-use crate::support::{Agent, canned, demo, folder, soon, text, trials};
+use crate::support::{Agent, canned, demo, folder, text, trials};
 
 trials![
     an_answer_reaches_the_agent_and_counts_once,
@@ -67,7 +67,7 @@ async fn an_answer_reaches_the_agent_and_counts_once() {
         .handle()
         .respond_permission(&request.request_id, &choose("reject"));
     assert!(matches!(again, Err(AgentError::NoSuchPermission)));
-    soon("the end", turn.ended()).await.expect("ends");
+    agent.finish(turn).await.expect("ends");
     assert!(
         agent.events.answer().ends_with("The answer was: allow."),
         "{}",
@@ -87,7 +87,7 @@ async fn a_rejection_reaches_the_agent() {
         .handle()
         .respond_permission(&request.request_id, &choose("reject"))
         .expect("open");
-    soon("the end", turn.ended()).await.expect("ends");
+    agent.finish(turn).await.expect("ends");
     assert!(
         agent.events.answer().ends_with("The answer was: reject."),
         "{}",
@@ -123,7 +123,7 @@ async fn several_requests_are_answered_by_their_ids() {
         .handle()
         .respond_permission(&first, &choose("allow"))
         .expect("open");
-    soon("the end", turn.ended()).await.expect("ends");
+    agent.finish(turn).await.expect("ends");
     assert_eq!(agent.events.answer(), "The answers were: allow, reject.");
 }
 
@@ -136,7 +136,7 @@ async fn a_cancel_gives_up_what_is_open() {
         .expect("idle");
     let request = request(&agent).await;
     assert!(agent.handle().cancel());
-    let end = soon("the end", turn.ended()).await.expect("ends");
+    let end = agent.finish(turn).await.expect("ends");
     assert_eq!(end.stop_reason, StopReason::Cancelled);
     let answer = agent
         .handle()
@@ -202,7 +202,7 @@ async fn our_own_tools_need_no_person() {
         .handle()
         .respond_permission(&request.request_id, &choose("always"))
         .expect("open");
-    soon("the end", turn.ended()).await.expect("ends");
+    agent.finish(turn).await.expect("ends");
 }
 
 async fn odd_requests_are_understood() {
@@ -222,7 +222,7 @@ async fn odd_requests_are_understood() {
             .handle()
             .respond_permission(&request.request_id, &choose("abort"))
             .expect("open");
-        soon("the end", turn.ended()).await.expect("ends");
+        agent.finish(turn).await.expect("ends");
         assert_eq!(
             heard(&folder),
             json!({"jsonrpc": "2.0", "id": id, "result": {"outcome": {"outcome": "selected", "optionId": "abort"}}})

@@ -33,7 +33,7 @@ async fn kill(agent: &Agent) {
         .handle()
         .prompt(&prompt("p-last", "/die"))
         .expect("idle");
-    let end = soon("the end", turn.ended()).await;
+    let end = agent.finish(turn).await;
     assert!(matches!(end, Err(AgentError::Exited { .. })), "{end:?}");
 }
 

@@ -12,7 +12,9 @@ use std::{
 
 use agents::{
     AgentEvent,
-    acp::{self, AgentHandle, LaunchError, LaunchSpec, Launched, Prompt},
+    acp::{
+        self, AgentError, AgentHandle, LaunchError, LaunchSpec, Launched, Prompt, PromptInFlight,
+    },
     event::{StopReason, TurnEnd},
 };
 use tokio::sync::{mpsc, watch};
@@ -120,12 +122,24 @@ impl Agent {
         &self.launched.agent
     }
 
+    /// Waits for the end of a turn and until its events are collected.
+    pub(crate) async fn finish(&self, turn: PromptInFlight) -> Result<TurnEnd, AgentError> {
+        let number = turn.number();
+        let end = soon("the end of the turn", turn.ended()).await;
+        if !matches!(end, Err(AgentError::Exited { .. })) {
+            let ended = move |event: &AgentEvent| {
+                matches!(event, AgentEvent::TurnEnded { prompt, .. } if *prompt == number)
+                    .then_some(())
+            };
+            self.events.find("the event of the end", ended).await;
+        }
+        end
+    }
+
     /// A whole turn that ends as it should.
     pub(crate) async fn turn(&self, prompt: Prompt) -> TurnEnd {
         let turn = self.handle().prompt(&prompt).expect("the agent is idle");
-        soon("the end of the turn", turn.ended())
-            .await
-            .expect("the turn ends well")
+        self.finish(turn).await.expect("the turn ends well")
     }
 
     /// A whole turn with a text, that ends by itself.
