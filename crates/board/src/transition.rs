@@ -17,7 +17,7 @@ use domain::queue::{Gate, QueuedPrompt, QueuedState};
 use domain::session::{Session, SessionCommand};
 use domain::task::{Task, TaskCommand};
 use domain::time::Timestamp;
-use domain::turn::{Turn, TurnCommand};
+use domain::turn::{Turn, TurnCommand, TurnState};
 use domain::workflow::{MoveTrigger, Step};
 use domain::{clarification, permission, question, session, task, turn};
 use serde_json::{Map, Value, json};
@@ -222,7 +222,11 @@ impl Work {
 
     async fn session_ended(&mut self, session: &Session, command: SessionCommand) -> Result<()> {
         store::tokens::revoke_session(&mut self.tx, session.id, self.now).await?;
-        if let Some(mut turn) = store::turns::open(&mut self.tx, session.id).await? {
+        // A failure while a prompt was under way keeps turn and row: whether the agent has it is found out at the resume.
+        let undecided = |turn: &Turn| command == SessionCommand::Fail && turn.state == TurnState::Dispatching;
+        if let Some(mut turn) =
+            store::turns::open(&mut self.tx, session.id).await?.filter(|turn| !undecided(turn))
+        {
             let end = match command {
                 SessionCommand::Fail => TurnCommand::Fail,
                 SessionCommand::Complete => TurnCommand::Complete,

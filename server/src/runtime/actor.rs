@@ -1,0 +1,661 @@
+//! The actor of a session: the one place that starts, prompts, cancels and ends its agent.
+
+use super::live::{EVENTS, Live, RunningTurn};
+use super::patience::Patience;
+use super::transcript::Transcript;
+use super::{RuntimeConfig, Tools};
+use agents::AgentEvent;
+use agents::acp::{
+    self, Conversation, FreshReason, LaunchError, LaunchSpec, Launched, McpEndpoint,
+    PermissionOutcome, Prompt,
+};
+use agents::event::{PermissionRequest, StopReason, TurnOutcome as AgentOutcome};
+use board::{Board, BoardError, Delivery, LaunchPlan, Next, Recorded, TurnOutcome};
+use domain::effect::{Effect, EffectKind};
+use domain::ids::{PermissionId, SessionId, TaskId, TurnId};
+use domain::permission::PermissionOption;
+use serde_json::json;
+use std::collections::VecDeque;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+use tokio::sync::{mpsc, oneshot};
+use tokio::time::{Instant, sleep, sleep_until};
+
+/// How long output is collected before it is written: short enough to look live, long enough to spare the disk.
+const FLUSH_AFTER: Duration = Duration::from_millis(80);
+/// The built-in server's name, which agents show before its tools' names.
+const SERVER_NAME: &str = "kandev";
+
+/// What an actor is told.
+pub(super) enum Command {
+    /// Carry this out and say whether it is done.
+    Effect {
+        /// What.
+        effect: Effect,
+        /// Where to say it.
+        done: oneshot::Sender<bool>,
+    },
+    /// The process ends: end the agent, and leave the rows as they are.
+    Shutdown,
+}
+
+/// Runs until the session's agent is gone and nothing is asked any more.
+pub(super) async fn run(
+    session: SessionId,
+    board: Board,
+    config: Arc<RuntimeConfig>,
+    tools: Arc<dyn Tools>,
+    mut mailbox: mpsc::Receiver<Command>,
+    live_count: Arc<AtomicUsize>,
+) {
+    let mut actor = Actor {
+        session,
+        task: None,
+        board,
+        config,
+        tools,
+        live: None,
+        live_count,
+        backlog: VecDeque::new(),
+        flush_at: None,
+    };
+    while let Some(wake) = actor.next(&mut mailbox).await {
+        match wake {
+            Wake::Command(Command::Effect { effect, done }) => {
+                let outcome = actor.carry_out(&effect, &mut mailbox).await;
+                // The worker is gone only when the process ends.
+                let _ = done.send(outcome);
+            }
+            Wake::Command(Command::Shutdown) => {
+                actor.end_agent().await;
+                return;
+            }
+            Wake::Event(event) => actor.on_event(event).await,
+            Wake::Flush => actor.flush().await,
+            Wake::Kill => actor.kill_stuck_turn().await,
+            Wake::Idle => {
+                actor.release().await;
+            }
+        }
+        if actor.live.is_none() && actor.backlog.is_empty() && mailbox.is_empty() {
+            // Nobody can be in between: a sender that finds the mailbox closed gets a new actor.
+            mailbox.close();
+            while let Some(command) = mailbox.recv().await {
+                if let Command::Effect { done, .. } = command {
+                    let _ = done.send(false);
+                }
+            }
+            return;
+        }
+    }
+    actor.end_agent().await;
+}
+
+enum Wake {
+    Command(Command),
+    Event(AgentEvent),
+    Flush,
+    Kill,
+    Idle,
+}
+
+struct Actor {
+    session: SessionId,
+    task: Option<TaskId>,
+    board: Board,
+    config: Arc<RuntimeConfig>,
+    tools: Arc<dyn Tools>,
+    live: Option<Live>,
+    live_count: Arc<AtomicUsize>,
+    /// Commands that came while the agent was being started.
+    backlog: VecDeque<Command>,
+    flush_at: Option<Instant>,
+}
+
+/// A moment that never comes.
+async fn at(moment: Option<Instant>) {
+    match moment {
+        Some(moment) => sleep_until(moment).await,
+        None => std::future::pending().await,
+    }
+}
+
+impl Actor {
+    async fn next(&mut self, mailbox: &mut mpsc::Receiver<Command>) -> Option<Wake> {
+        if let Some(command) = self.backlog.pop_front() {
+            return Some(Wake::Command(command));
+        }
+        let Some(live) = &mut self.live else {
+            return mailbox.recv().await.map(Wake::Command);
+        };
+        let kill_at = live.turn.and_then(|turn| turn.kill_at);
+        let idle_at = (live.turn.is_none() && live.can_resume)
+            .then(|| live.idle_since + self.config.idle_timeout);
+        tokio::select! {
+            // Wishes first: a cancel must not wait behind a flood of output.
+            biased;
+            command = mailbox.recv() => command.map(Wake::Command),
+            () = at(kill_at) => Some(Wake::Kill),
+            () = at(self.flush_at) => Some(Wake::Flush),
+            event = live.events.recv() => Some(event.map_or_else(
+                || Wake::Event(AgentEvent::Exited { exit: agents::event::Exit { code: None, signal: None }, stderr_tail: Vec::new() }),
+                Wake::Event,
+            )),
+            () = at(idle_at) => Some(Wake::Idle),
+        }
+    }
+
+    /// Carries out a follow-up; answers whether it is done. One that failed for want of the database is tried again.
+    async fn carry_out(&mut self, effect: &Effect, mailbox: &mut mpsc::Receiver<Command>) -> bool {
+        self.task = Some(effect.task_id);
+        let result = match effect.kind {
+            EffectKind::Dispatch => self.dispatch(mailbox).await,
+            EffectKind::CancelTurn => self.cancel_turn(effect.subject_id.as_deref()).await,
+            EffectKind::StopProcess => {
+                self.end_agent().await;
+                Ok(())
+            }
+            EffectKind::SettleQuestion => self.board.question_grace_over(self.session).await,
+            EffectKind::AnswerPermission => {
+                self.answer_permission(effect.subject_id.as_deref()).await
+            }
+            EffectKind::RefreshProfile => {
+                self.tools.refresh(self.session).await;
+                Ok(())
+            }
+        };
+        match result {
+            Ok(()) => true,
+            Err(BoardError::Refused(refusal)) => {
+                tracing::debug!(session = %self.session, kind = %effect.kind, %refusal, "a follow-up no longer applies");
+                true
+            }
+            Err(error) => {
+                tracing::error!(session = %self.session, kind = %effect.kind, error = &error as &dyn std::error::Error,
+                    "a follow-up failed");
+                false
+            }
+        }
+    }
+
+    /// Delivers until there is nothing to deliver: at most one prompt, since a turn follows from it.
+    async fn dispatch(&mut self, mailbox: &mut mpsc::Receiver<Command>) -> board::Result<()> {
+        let mut relaunched = false;
+        loop {
+            let fresh_because = self
+                .live
+                .as_ref()
+                .and_then(|live| live.fresh_because.clone());
+            let next = self
+                .board
+                .delivery_next(
+                    self.session,
+                    &self.config.node,
+                    self.live.is_some(),
+                    fresh_because.as_deref(),
+                )
+                .await?;
+            match next {
+                Next::Rest => return Ok(()),
+                Next::Launch(plan) => {
+                    if !self.launch(*plan, mailbox).await? {
+                        return Ok(());
+                    }
+                }
+                Next::Deliver(delivery) => {
+                    if self.live.as_ref().is_some_and(|live| live.turn.is_some()) {
+                        // It is the prompt of the very turn that runs: acceptance was not recorded in time.
+                        return self.board.prompt_accepted(delivery.turn).await;
+                    }
+                    if self.send(&delivery).await? {
+                        return Ok(());
+                    }
+                    // The process was gone before anything was sent. Once more with a new one, then it has failed.
+                    let reason = "the agent ended before it took the message";
+                    self.forget_agent();
+                    if std::mem::replace(&mut relaunched, true) {
+                        return self.board.session_failed(self.session, reason).await;
+                    }
+                }
+            }
+        }
+    }
+
+    /// Starts the agent; answers whether it is up. A stop that comes meanwhile ends the attempt.
+    async fn launch(
+        &mut self,
+        plan: LaunchPlan,
+        mailbox: &mut mpsc::Receiver<Command>,
+    ) -> board::Result<bool> {
+        if let Err(reason) = self.make_folder(&plan.working_directory).await {
+            self.board.session_failed(self.session, &reason).await?;
+            return Ok(false);
+        }
+        let (sender, mut events) = mpsc::channel(EVENTS);
+        let mut early = Vec::new();
+        let launched = {
+            let launching = acp::launch(self.spec(&plan), sender);
+            tokio::pin!(launching);
+            loop {
+                tokio::select! {
+                    launched = &mut launching => break launched,
+                    Some(event) = events.recv() => early.push(event),
+                    Some(command) = mailbox.recv() => {
+                        let stops = match &command {
+                            Command::Shutdown => true,
+                            Command::Effect { effect, .. } => effect.kind == EffectKind::StopProcess,
+                        };
+                        self.backlog.push_back(command);
+                        if stops {
+                            // Dropping the attempt ends what it started.
+                            return Ok(false);
+                        }
+                    }
+                }
+            }
+        };
+        match launched {
+            Ok(launched) => self.took_off(&plan, launched, events, early).await,
+            Err(error) => {
+                if matches!(error, LaunchError::NoHttpMcp) {
+                    self.board.agent_handshake(plan.agent.id, false).await?;
+                }
+                tracing::warn!(session = %self.session, error = &error as &dyn std::error::Error, "an agent did not start");
+                self.board
+                    .session_failed(self.session, &sentence(&error.to_string()))
+                    .await?;
+                Ok(false)
+            }
+        }
+    }
+
+    async fn took_off(
+        &mut self,
+        plan: &LaunchPlan,
+        launched: Launched,
+        events: mpsc::Receiver<AgentEvent>,
+        early: Vec<AgentEvent>,
+    ) -> board::Result<bool> {
+        let (fresh_because, seen) = match &launched.conversation {
+            Conversation::Loaded { replay } => (
+                None,
+                plan.attempted
+                    .filter(|prompt| replay.saw_prompt(&prompt.to_string())),
+            ),
+            Conversation::Fresh { reason } => {
+                (plan.resume.as_ref().and_then(|_| why_fresh(reason)), None)
+            }
+        };
+        let mut transcript = Transcript::default();
+        for event in &early {
+            transcript.take(event);
+        }
+        self.live = Some(Live {
+            agent: launched.agent,
+            events,
+            fresh_because,
+            can_resume: launched.capabilities.load_session,
+            turn: None,
+            transcript,
+            idle_since: Instant::now(),
+        });
+        self.live_count.fetch_add(1, Ordering::Relaxed);
+        self.board
+            .agent_handshake(plan.agent.id, launched.capabilities.mcp_http)
+            .await?;
+        self.board
+            .session_launched(self.session, &launched.provider_session_id)
+            .await?;
+        if let Some(prompt) = seen {
+            self.board.prompt_seen(prompt).await?;
+        }
+        Ok(true)
+    }
+
+    fn spec(&self, plan: &LaunchPlan) -> LaunchSpec {
+        let mut spec = LaunchSpec::new(plan.agent.command.clone(), &plan.working_directory);
+        spec.args = plan.agent.args.clone();
+        spec.env = plan.agent.env.clone();
+        spec.guard_exe = Some(self.config.guard_exe.clone());
+        spec.mcp = plan.token.as_ref().map(|token| McpEndpoint {
+            name: SERVER_NAME.to_owned(),
+            url: self.config.mcp_url.clone(),
+            bearer: token.clone(),
+        });
+        spec.mode = plan.profile.mode.clone();
+        spec.model = plan.profile.model.clone();
+        spec.resume = plan.resume.clone();
+        spec.start_timeout = self.config.start_timeout;
+        spec
+    }
+
+    /// Folders of our own are made; one that the operator named must be there.
+    async fn make_folder(&self, folder: &str) -> Result<(), String> {
+        let path = Path::new(folder);
+        if path.starts_with(&self.board.settings().workspaces_dir) {
+            tokio::fs::create_dir_all(path).await.map_err(|error| {
+                format!("The folder {folder} could not be made ({error}). Check the data folder's permissions and space.")
+            })?;
+        }
+        Ok(())
+    }
+
+    /// Sends a prompt and reports its acceptance; answers false when the process was gone before anything was sent.
+    async fn send(&mut self, delivery: &Delivery) -> board::Result<bool> {
+        let Some(live) = &mut self.live else {
+            return Ok(false);
+        };
+        let prompt = Prompt {
+            hidden: delivery.hidden.clone(),
+            text: delivery.text.clone(),
+        };
+        let Ok(mut in_flight) = live.agent.prompt(&prompt) else {
+            return Ok(false);
+        };
+        live.fresh_because = None;
+        live.turn = Some(RunningTurn {
+            id: delivery.turn,
+            prompt: in_flight.number(),
+            kill_at: None,
+        });
+        live.transcript.reset();
+        loop {
+            let Some(live) = &mut self.live else {
+                return Ok(true);
+            };
+            tokio::select! {
+                accepted = in_flight.accepted() => {
+                    return match accepted {
+                        Ok(()) => self.board.prompt_accepted(delivery.turn).await.map(|()| true),
+                        // Whether the agent saw it is unknown: the exit is an event like any other, and fails the session.
+                        Err(_) => Ok(true),
+                    };
+                }
+                // An agent that talks before it reads must be listened to, or both wait for ever.
+                Some(event) = live.events.recv() => self.on_event(event).await,
+            }
+        }
+    }
+
+    async fn cancel_turn(&mut self, subject: Option<&str>) -> board::Result<()> {
+        let Some(turn) = subject.and_then(|id| id.parse::<TurnId>().ok()) else {
+            return Ok(());
+        };
+        match &mut self.live {
+            Some(live) if live.turn.is_some_and(|running| running.id == turn) => {
+                live.agent.cancel();
+                if let Some(running) = &mut live.turn {
+                    running
+                        .kill_at
+                        .get_or_insert(Instant::now() + self.config.cancel_grace);
+                }
+                Ok(())
+            }
+            // A later turn is left alone.
+            Some(live) if live.turn.is_some() => Ok(()),
+            // Nobody works on it any more.
+            Some(_) | None => self.board.turn_ended(turn, &TurnOutcome::Cancelled).await,
+        }
+    }
+
+    async fn answer_permission(&mut self, subject: Option<&str>) -> board::Result<()> {
+        let Some(id) = subject.and_then(|id| id.parse::<PermissionId>().ok()) else {
+            return Ok(());
+        };
+        if let (Some((request, option)), Some(live)) =
+            (self.board.permission_outcome(id).await?, &self.live)
+        {
+            let outcome = option.map_or(PermissionOutcome::Cancelled, PermissionOutcome::Selected);
+            if let Err(error) = live.agent.respond_permission(&request, &outcome) {
+                tracing::debug!(session = %self.session, %error, "a permission came too late");
+            }
+        }
+        Ok(())
+    }
+
+    async fn on_event(&mut self, event: AgentEvent) {
+        match event {
+            AgentEvent::TurnEnded { prompt, outcome } => self.on_turn_ended(prompt, outcome).await,
+            AgentEvent::Exited { exit, stderr_tail } => {
+                self.on_exit(&exit.to_string(), &stderr_tail).await
+            }
+            AgentEvent::PermissionRequest(request) => {
+                self.flush().await;
+                self.on_permission_request(request).await;
+            }
+            AgentEvent::PermissionCancelled { request_id } => {
+                if let Err(error) = self
+                    .board
+                    .permission_withdrawn(self.session, &request_id)
+                    .await
+                {
+                    tracing::warn!(session = %self.session, error = &error as &dyn std::error::Error, "a withdrawal was not stored");
+                }
+            }
+            other => {
+                if let Some(live) = &mut self.live {
+                    live.transcript.take(&other);
+                    if live.transcript.is_dirty() && self.flush_at.is_none() {
+                        self.flush_at = Some(Instant::now() + FLUSH_AFTER);
+                    }
+                }
+            }
+        }
+    }
+
+    async fn on_permission_request(&mut self, request: PermissionRequest) {
+        let options = request
+            .options
+            .iter()
+            .map(|option| PermissionOption {
+                option_id: option.id.clone(),
+                name: option.name.clone(),
+                kind: json!(option.kind).as_str().unwrap_or("other").to_owned(),
+            })
+            .collect();
+        let call = json!(request.tool_call);
+        if let Err(error) = self
+            .board
+            .permission_request(self.session, &request.request_id, call, options)
+            .await
+        {
+            // Nobody can be asked: the agent must not wait for ever.
+            tracing::error!(session = %self.session, error = &error as &dyn std::error::Error, "a permission request was not stored");
+            if let Some(live) = &self.live {
+                let _ = live
+                    .agent
+                    .respond_permission(&request.request_id, &PermissionOutcome::Cancelled);
+            }
+        }
+    }
+
+    async fn on_turn_ended(&mut self, prompt: u64, outcome: AgentOutcome) {
+        let Some(turn) = self
+            .live
+            .as_ref()
+            .and_then(|live| live.turn)
+            .filter(|turn| turn.prompt == prompt)
+        else {
+            return;
+        };
+        let outcome = match outcome {
+            AgentOutcome::Stopped(end) if end.stop_reason == StopReason::Cancelled => {
+                TurnOutcome::Cancelled
+            }
+            AgentOutcome::Stopped(end) => TurnOutcome::Stopped(
+                json!(end.stop_reason)
+                    .as_str()
+                    .unwrap_or("end_turn")
+                    .to_owned(),
+            ),
+            AgentOutcome::Failed { message, .. } => TurnOutcome::Failed(format!(
+                "The agent answered with an error: {}",
+                sentence(&message)
+            )),
+        };
+        self.end_turn(turn.id, &outcome).await;
+    }
+
+    /// Writes what is left of a turn's output, then its end. Both are tried until they are stored: an end that is not stored
+    /// would leave the session running for ever.
+    async fn end_turn(&mut self, turn: TurnId, outcome: &TurnOutcome) {
+        let mut patience = Patience::default();
+        loop {
+            self.flush().await;
+            let flushed = self
+                .live
+                .as_ref()
+                .is_none_or(|live| !live.transcript.is_dirty());
+            if flushed {
+                match self.board.turn_ended(turn, outcome).await {
+                    Ok(()) => break,
+                    Err(error) => {
+                        tracing::error!(session = %self.session, error = &error as &dyn std::error::Error,
+                        "the end of a turn was not stored")
+                    }
+                }
+            }
+            patience.wait().await;
+        }
+        if let Some(live) = &mut self.live {
+            live.turn = None;
+            live.transcript.reset();
+            live.idle_since = Instant::now();
+        }
+    }
+
+    async fn on_exit(&mut self, exit: &str, stderr_tail: &[String]) {
+        let Some(live) = &self.live else { return };
+        let in_turn = live.turn.is_some();
+        self.flush().await;
+        self.forget_agent();
+        let result = if in_turn {
+            let words = stderr_tail
+                .iter()
+                .rev()
+                .take(5)
+                .rev()
+                .cloned()
+                .collect::<Vec<_>>()
+                .join(" / ");
+            let words = if words.is_empty() {
+                String::new()
+            } else {
+                format!(" Its last words: {words}.")
+            };
+            let message = format!(
+                "The agent {exit} in the middle of its turn.{words} Resume the session to go on."
+            );
+            self.board.session_failed(self.session, &message).await
+        } else {
+            self.board
+                .session_released(self.session, &self.config.node)
+                .await
+        };
+        if let Err(error) = result {
+            // The lease runs out and the session is found interrupted.
+            tracing::error!(session = %self.session, error = &error as &dyn std::error::Error, "an agent's end was not stored");
+        }
+    }
+
+    /// A cancelled turn that does not end is ended with its process; the conversation can be resumed.
+    async fn kill_stuck_turn(&mut self) {
+        let Some(turn) = self.live.as_ref().and_then(|live| live.turn) else {
+            return;
+        };
+        tracing::warn!(session = %self.session, "an agent did not end its cancelled turn and is ended by force");
+        self.flush().await;
+        self.end_agent().await;
+        self.end_turn(turn.id, &TurnOutcome::Cancelled).await;
+        if let Err(error) = self
+            .board
+            .session_released(self.session, &self.config.node)
+            .await
+        {
+            tracing::error!(session = %self.session, error = &error as &dyn std::error::Error, "a lease was not given back");
+        }
+    }
+
+    /// Ends an idle agent and gives the session's lease back.
+    async fn release(&mut self) {
+        self.end_agent().await;
+        if let Err(error) = self
+            .board
+            .session_released(self.session, &self.config.node)
+            .await
+        {
+            tracing::error!(session = %self.session, error = &error as &dyn std::error::Error, "a lease was not given back");
+        }
+    }
+
+    async fn flush(&mut self) {
+        self.flush_at = None;
+        let (Some(live), Some(task)) = (&mut self.live, self.task) else {
+            return;
+        };
+        let outputs = live.transcript.drain();
+        if outputs.is_empty() {
+            return;
+        }
+        let turn = live.turn.map(|turn| turn.id);
+        match self
+            .board
+            .record_output(task, self.session, turn, outputs.clone())
+            .await
+        {
+            Ok(Recorded::Stored) => {}
+            Ok(Recorded::Truncated) => live.transcript.set_full(),
+            Err(BoardError::Refused(_)) => live.transcript.set_full(),
+            Err(error) => {
+                tracing::error!(session = %self.session, error = &error as &dyn std::error::Error, "output was not stored yet");
+                live.transcript.put_back(outputs);
+                self.flush_at = Some(Instant::now() + Duration::from_secs(1));
+            }
+        }
+    }
+
+    /// Ends the process and waits until it is gone.
+    async fn end_agent(&mut self) {
+        if let Some(mut live) = self.live.take() {
+            self.live_count.fetch_sub(1, Ordering::Relaxed);
+            // Events are drained so that the agent can come to its end.
+            let drain = async { while live.events.recv().await.is_some() {} };
+            tokio::select! {
+                _ = live.agent.shutdown() => {}
+                () = async { drain.await; sleep(Duration::from_secs(30)).await } => {}
+            }
+        }
+        self.flush_at = None;
+    }
+
+    /// The process is gone already.
+    fn forget_agent(&mut self) {
+        if self.live.take().is_some() {
+            self.live_count.fetch_sub(1, Ordering::Relaxed);
+        }
+        self.flush_at = None;
+    }
+}
+
+fn why_fresh(reason: &FreshReason) -> Option<String> {
+    match reason {
+        FreshReason::NotAsked => None,
+        FreshReason::NotSupported => Some("the agent cannot load conversations".to_owned()),
+        FreshReason::Refused(words) => Some(format!("the agent refused: {words}")),
+    }
+}
+
+/// A message as a sentence for people: it begins with a capital and ends with a stop.
+fn sentence(text: &str) -> String {
+    let mut chars = text.trim().chars();
+    let Some(first) = chars.next() else {
+        return String::new();
+    };
+    let mut sentence: String = first.to_uppercase().chain(chars).collect();
+    if !sentence.ends_with(['.', '!', '?']) {
+        sentence.push('.');
+    }
+    sentence
+}

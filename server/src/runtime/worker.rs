@@ -1,0 +1,120 @@
+//! The loops: due follow-ups, and leases.
+
+use super::RuntimeConfig;
+use super::patience::Patience;
+use super::sessions::Sessions;
+use board::{Board, Topic};
+use domain::effect::Effect;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::time::{Instant, sleep_until};
+use tokio_util::sync::CancellationToken;
+
+/// Follow-ups taken at once.
+const BATCH: i64 = 64;
+/// How long the loop sleeps when nothing is due and no wake-up comes: other nodes write without waking us.
+const LONGEST_SLEEP: Duration = Duration::from_secs(1);
+
+/// Takes follow-ups as they become due and hands them to the actors, in order within a session.
+pub(super) async fn effects(
+    board: Board,
+    config: Arc<RuntimeConfig>,
+    sessions: Arc<Sessions>,
+    stop: CancellationToken,
+) {
+    let mut wake = board.signals().subscribe(Topic::Effects);
+    let mut patience = Patience::default();
+    while !stop.is_cancelled() {
+        wake.mark_unchanged();
+        let claimed = match board.effect_claim(&config.node, BATCH).await {
+            Ok(claimed) => {
+                patience.reset();
+                claimed
+            }
+            Err(error) => {
+                tracing::error!(
+                    error = &error as &dyn std::error::Error,
+                    "follow-ups cannot be read"
+                );
+                patience.wait().await;
+                continue;
+            }
+        };
+        let more = i64::try_from(claimed.len()).is_ok_and(|n| n == BATCH);
+        for effect in claimed {
+            let outcome = sessions.hand(&effect).await;
+            tokio::spawn(settle(board.clone(), config.clone(), effect, outcome));
+        }
+        if more {
+            continue;
+        }
+        let due = sleep_until(next_look(&board).await);
+        tokio::select! {
+            _ = wake.changed() => {}
+            () = due => {}
+            () = stop.cancelled() => {}
+        }
+    }
+}
+
+/// When to look again: at the next due time, but soon in any case.
+async fn next_look(board: &Board) -> Instant {
+    let now = Instant::now();
+    let wait = match board.effect_next_due().await {
+        Ok(Some(due)) => {
+            let millis = due.since(board.clock().now()).max(0);
+            Duration::from_millis(millis.unsigned_abs())
+        }
+        Ok(None) | Err(_) => LONGEST_SLEEP,
+    };
+    now + wait.min(LONGEST_SLEEP)
+}
+
+/// Notes what became of a follow-up.
+async fn settle(
+    board: Board,
+    config: Arc<RuntimeConfig>,
+    effect: Effect,
+    outcome: tokio::sync::oneshot::Receiver<bool>,
+) {
+    let result = match outcome.await {
+        Ok(true) => board.effect_finish(&effect, &config.node).await.map(|_| ()),
+        Ok(false) | Err(_) => board.effect_retry(&effect, &config.node).await,
+    };
+    if let Err(error) = result {
+        // The claim runs out and the follow-up is tried again; it is safe to repeat.
+        tracing::error!(error = &error as &dyn std::error::Error, kind = %effect.kind, "a follow-up's end was not stored");
+    }
+}
+
+/// Keeps this node's leases alive and takes over what other nodes let go.
+pub(super) async fn leases(board: Board, config: Arc<RuntimeConfig>, stop: CancellationToken) {
+    let third = Duration::from_millis((board.settings().lease_ms / 3).max(1).unsigned_abs());
+    let mut ticks = tokio::time::interval(third);
+    loop {
+        tokio::select! {
+            _ = ticks.tick() => {}
+            () = stop.cancelled() => return,
+        }
+        if let Err(error) = board.renew_leases(&config.node).await {
+            tracing::error!(
+                error = &error as &dyn std::error::Error,
+                "leases were not renewed"
+            );
+            continue;
+        }
+        match board.recover_expired().await {
+            Ok(recovered) if recovered.sessions > 0 => {
+                tracing::warn!(
+                    sessions = recovered.sessions,
+                    "took over sessions whose node is gone"
+                );
+            }
+            Ok(_) => {}
+            Err(error) => tracing::error!(
+                error = &error as &dyn std::error::Error,
+                "lost sessions were not looked for"
+            ),
+        }
+    }
+}
