@@ -15,7 +15,14 @@ use nix::sys::signal::{Signal, kill};
 use nix::unistd::{Gid, Pid, Uid, User};
 use tempfile::TempDir;
 
-use crate::setup;
+use crate::setup::{self, Tool};
+
+/// The second database of the conformance suite.
+pub(crate) const TOOL: Tool = Tool {
+    purpose: "PostgreSQL, for the conformance tests",
+    packages: &["postgresql"],
+    find: binaries,
+};
 
 const START_LIMIT: Duration = Duration::from_secs(60);
 const STOP_LIMIT: Duration = Duration::from_secs(10);

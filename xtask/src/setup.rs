@@ -24,13 +24,6 @@ pub(crate) const BROWSER: Tool = Tool {
     find: browser,
 };
 
-/// The second database of the conformance suite.
-pub(crate) const POSTGRES: Tool = Tool {
-    purpose: "PostgreSQL, for the conformance tests",
-    packages: &["postgresql"],
-    find: crate::postgres::binaries,
-};
-
 /// Shrinks the bundle.
 pub(crate) const WASM_OPT: Tool = Tool {
     purpose: "wasm-opt, to shrink the bundle",

@@ -176,12 +176,12 @@ fn without_colours(text: &str) -> String {
     let mut rest = text.chars();
     while let Some(c) = rest.next() {
         match c {
-            '\u{1b}' => {
-                // A control sequence ends with its first letter.
-                if rest.next() == Some('[') {
-                    rest.by_ref().find(char::is_ascii_alphabetic);
-                }
-            }
+            '\u{1b}' => match rest.next() {
+                // A control sequence ends with its first letter; a choice of character set has one sign more.
+                Some('[') => drop(rest.by_ref().find(char::is_ascii_alphabetic)),
+                Some('(' | ')') => drop(rest.next()),
+                _ => {}
+            },
             '\r' => {}
             other => plain.push(other),
         }
@@ -196,7 +196,7 @@ mod tests {
     #[test]
     fn colours_are_dropped() {
         assert_eq!(
-            without_colours("\u{1b}[1m\u{1b}[32mok\u{1b}[0m\r\n\u{1b}[Kx"),
+            without_colours("\u{1b}[1m\u{1b}[32mok\u{1b}(B\u{1b}[m\r\n\u{1b}[Kx"),
             "ok\nx"
         );
     }

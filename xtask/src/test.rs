@@ -11,7 +11,7 @@ use anyhow::{Result, bail};
 use crate::build::{self, Bundle};
 use crate::checks::{imports, wasm_tree};
 use crate::count::Counts;
-use crate::postgres::Cluster;
+use crate::postgres::{self, Cluster};
 use crate::{e2e, project, setup, stage};
 
 /// Our crates as Cargo selects them for native tests. The bundle's crate compiles for WASM only, and this program is
@@ -87,7 +87,7 @@ pub(crate) fn test(long: bool) -> Result<()> {
     let mut run = Run::default();
     run.check("set-up", || {
         setup::wasm_target()?;
-        setup::install_missing(&[&setup::BROWSER, &setup::POSTGRES, &setup::WASM_OPT])
+        setup::install_missing(&[&setup::BROWSER, &postgres::TOOL, &setup::WASM_OPT])
     });
     quick_checks(&mut run);
     let compiled = run.check("compile", || {
@@ -100,7 +100,7 @@ pub(crate) fn test(long: bool) -> Result<()> {
     });
     if compiled {
         // Lives until the tests are over.
-        let cluster = postgres(&mut run);
+        let cluster = database(&mut run);
         run.stage("tests", || {
             tests(
                 "unit, conformance and capability tests",
@@ -180,9 +180,9 @@ fn quick_checks(run: &mut Run) {
 }
 
 /// An ephemeral server for the tests, when PostgreSQL is here. Its absence is a failure on a build machine.
-fn postgres(run: &mut Run) -> Option<Cluster> {
+fn database(run: &mut Run) -> Option<Cluster> {
     let mut cluster = None;
-    run.stage("postgres", || match crate::postgres::binaries() {
+    run.stage("postgres", || match postgres::binaries() {
         Some(binaries) => {
             let log = project::root().join("target/xtask-logs/postgres.log");
             cluster = Some(stage::work("start PostgreSQL", || {
@@ -190,9 +190,9 @@ fn postgres(run: &mut Run) -> Option<Cluster> {
             })?);
             Ok(Counts::PASSED)
         }
-        None if project::is_ci() => bail!("{}", setup::POSTGRES.advice()),
+        None if project::is_ci() => bail!("{}", postgres::TOOL.advice()),
         None => {
-            println!("{}", setup::POSTGRES.advice());
+            println!("{}", postgres::TOOL.advice());
             Ok(Counts::SKIPPED)
         }
     });
