@@ -9,8 +9,9 @@ use domain::view::TaskCreated;
 /// The name under which the demo agent is registered at start.
 const DEMO_AGENT: &str = "Demo agent";
 
-/// The parent's script. It is a prompt like any other; only the demo agent knows what to make of it.
-const SCRIPT: &str = include_str!("demo_script.txt");
+/// What the demo delegates. The command is the demo agent's own; to the board it is a prompt like any other.
+const TITLE: &str = "Build a small notes app";
+const PROMPT: &str = "/demo Build a small notes app";
 
 impl Board {
     /// The demo agent's profile, when it is registered.
@@ -34,8 +35,8 @@ impl Board {
             Refusal::conflict("the demo agent is not registered: add an agent with the command \"flightdeck demo-agent\"")
         })?;
         let task = CreateTask {
-            title: "Flaky checkout test".to_owned(),
-            description: SCRIPT.trim().to_owned(),
+            title: TITLE.to_owned(),
+            description: PROMPT.to_owned(),
             workspace_id: workspace,
             agent_profile_id: Some(profile),
             start_agent: Some(true),
