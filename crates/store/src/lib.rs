@@ -1,0 +1,39 @@
+//! What Flightdeck remembers: all SQL, for SQLite and Postgres.
+//!
+//! One text with `$n` serves both engines where both accept it; where they differ, the two stand side by side in the function
+//! that runs them. Every statement is executed on both engines by the conformance suite in `tests/it`.
+//!
+//! Two kinds of handle: a [`Snapshot`] reads, a [`Tx`] also writes. Functions take the lesser one they need; a `Tx` lends
+//! itself as a `Snapshot`. Only `board` opens and commits.
+//!
+//! Nothing here decides anything: statuses arrive from `domain`'s rules, and the schema holds the invariants a second time.
+
+mod engine;
+mod error;
+mod migrations;
+mod row;
+
+pub mod agents;
+pub mod clarifications;
+pub mod effects;
+pub mod events;
+pub mod messages;
+pub mod permissions;
+pub mod questions;
+pub mod queue;
+pub mod sessions;
+pub mod stats;
+pub mod tasks;
+#[cfg(feature = "testing")]
+pub mod testing;
+pub mod tokens;
+pub mod turns;
+pub mod views;
+pub mod workflows;
+pub mod workspaces;
+
+pub use engine::{Engine, Options, Snapshot, Store, Tx};
+pub use error::{StoreError, Write};
+
+/// The result of every statement.
+pub type Result<T> = std::result::Result<T, StoreError>;

@@ -1,0 +1,49 @@
+//! The schema, step by step. A step that has been released is never edited; the same version and name exist for both engines.
+
+use crate::Result;
+use crate::engine::Engine;
+use sqlx::migrate::{Migration, MigrationType, Migrator};
+use sqlx::{AnyConnection, Connection};
+use sqlx::{AssertSqlSafe, SqlSafeStr};
+use std::borrow::Cow;
+
+/// `(version, name, SQLite, Postgres)`
+const STEPS: &[(i64, &str, &str, &str)] = &[(
+    1,
+    "trunk",
+    include_str!("../migrations/sqlite/0001_trunk.sql"),
+    include_str!("../migrations/postgres/0001_trunk.sql"),
+)];
+
+/// Brings the schema up to date. Concurrent callers wait for one another.
+pub(crate) async fn run(connection: &mut AnyConnection, engine: Engine) -> Result<()> {
+    let migrations = STEPS
+        .iter()
+        .map(|(version, name, sqlite, postgres)| {
+            let sql = match engine {
+                Engine::Sqlite => *sqlite,
+                Engine::Postgres => *postgres,
+            };
+            Migration::new(
+                *version,
+                Cow::Borrowed(*name),
+                MigrationType::Simple,
+                AssertSqlSafe(sql).into_sql_str(),
+                false,
+            )
+        })
+        .collect();
+    // `run_direct` rather than `run`: the compiler cannot show that the latter's future may change threads.
+    let migrator = Migrator::with_migrations(migrations);
+    match engine {
+        // The migrator's own lock is an advisory one of the server.
+        Engine::Postgres => migrator.run_direct(None, connection, false).await?,
+        // SQLite has none, so its write lock serves: whoever comes second finds everything done.
+        Engine::Sqlite => {
+            let mut tx = connection.begin_with("begin immediate").await?;
+            migrator.run_direct(None, &mut *tx, false).await?;
+            tx.commit().await?;
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,217 @@
+//! Tasks.
+
+use crate::row::{Columns, flag, opt, opt_millis, opt_text, text};
+use crate::{Result, Snapshot, Tx, Write};
+use domain::ids::{StepId, TaskId, WorkspaceId};
+use domain::task::{Origin, Priority, Task, TaskState, TitleMode};
+use sqlx::AssertSqlSafe;
+use sqlx::any::AnyRow;
+
+const COLUMNS: &str = "id, workspace_id, workflow_id, workflow_step_id, title, description, state, priority, position, parent_id, \
+                       autopilot, origin, external_id, title_mode, title_owner_session_id, agent_profile_id, \
+                       working_directory, interrupted_at, archived_at, created_at, updated_at, version";
+
+fn read(row: &AnyRow) -> Result<Task> {
+    Ok(Task {
+        id: row.id("id")?,
+        workspace_id: row.id("workspace_id")?,
+        workflow_id: row.id("workflow_id")?,
+        workflow_step_id: row.id("workflow_step_id")?,
+        title: row.text("title")?,
+        description: row.text("description")?,
+        state: row.word("state", TaskState::parse)?,
+        priority: row.opt_word("priority", Priority::parse)?,
+        position: row.int("position")?,
+        parent_id: row.opt_id("parent_id")?,
+        autopilot: row.flag("autopilot")?,
+        origin: row.word("origin", Origin::parse)?,
+        external_id: row.opt_text("external_id")?,
+        title_mode: row.word("title_mode", TitleMode::parse)?,
+        title_owner_session_id: row.opt_id("title_owner_session_id")?,
+        agent_profile_id: row.opt_id("agent_profile_id")?,
+        working_directory: row.opt_text("working_directory")?,
+        interrupted_at: row.opt_time("interrupted_at")?,
+        archived_at: row.opt_time("archived_at")?,
+        created_at: row.time("created_at")?,
+        updated_at: row.time("updated_at")?,
+        version: row.int("version")?,
+    })
+}
+
+/// Adds a task. An external id that is taken in the workspace is [`crate::StoreError::Unique`].
+pub async fn insert(tx: &mut Tx, task: &Task) -> Result<()> {
+    sqlx::query(AssertSqlSafe(format!(
+        "insert into tasks ({COLUMNS}) values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, \
+         $19, $20, $21, $22)"
+    )))
+    .bind(task.id.to_string())
+    .bind(task.workspace_id.to_string())
+    .bind(task.workflow_id.to_string())
+    .bind(task.workflow_step_id.to_string())
+    .bind(text(&task.title))
+    .bind(text(&task.description))
+    .bind(task.state.as_str())
+    .bind(opt(task.priority.as_ref()))
+    .bind(task.position)
+    .bind(opt(task.parent_id.as_ref()))
+    .bind(flag(task.autopilot))
+    .bind(task.origin.as_str())
+    .bind(opt_text(task.external_id.as_deref()))
+    .bind(task.title_mode.as_str())
+    .bind(opt(task.title_owner_session_id.as_ref()))
+    .bind(opt(task.agent_profile_id.as_ref()))
+    .bind(opt_text(task.working_directory.as_deref()))
+    .bind(opt_millis(task.interrupted_at))
+    .bind(opt_millis(task.archived_at))
+    .bind(task.created_at.millis())
+    .bind(task.updated_at.millis())
+    .bind(task.version)
+    .execute(tx.connection())
+    .await?;
+    Ok(())
+}
+
+/// Writes what may change of a task, guarded by the version it was read with. Autopilot, origin, workspace and creation time
+/// are not among it.
+pub async fn update(tx: &mut Tx, task: &Task) -> Result<Write> {
+    let done = sqlx::query(
+        "update tasks set workflow_id = $1, workflow_step_id = $2, title = $3, description = $4, state = $5, priority = $6, \
+         position = $7, parent_id = $8, title_mode = $9, title_owner_session_id = $10, agent_profile_id = $11, \
+         working_directory = $12, interrupted_at = $13, archived_at = $14, updated_at = $15, version = version + 1 \
+         where id = $16 and version = $17",
+    )
+    .bind(task.workflow_id.to_string())
+    .bind(task.workflow_step_id.to_string())
+    .bind(text(&task.title))
+    .bind(text(&task.description))
+    .bind(task.state.as_str())
+    .bind(opt(task.priority.as_ref()))
+    .bind(task.position)
+    .bind(opt(task.parent_id.as_ref()))
+    .bind(task.title_mode.as_str())
+    .bind(opt(task.title_owner_session_id.as_ref()))
+    .bind(opt(task.agent_profile_id.as_ref()))
+    .bind(opt_text(task.working_directory.as_deref()))
+    .bind(opt_millis(task.interrupted_at))
+    .bind(opt_millis(task.archived_at))
+    .bind(task.updated_at.millis())
+    .bind(task.id.to_string())
+    .bind(task.version)
+    .execute(tx.connection())
+    .await?;
+    Ok(Write::from_rows(done.rows_affected()))
+}
+
+/// Removes a task and all that belongs to it; its children become top-level tasks.
+pub async fn delete(tx: &mut Tx, id: TaskId) -> Result<()> {
+    sqlx::query("delete from tasks where id = $1")
+        .bind(id.to_string())
+        .execute(tx.connection())
+        .await?;
+    Ok(())
+}
+
+/// One task, archived or not.
+pub async fn find(db: &mut Snapshot, id: TaskId) -> Result<Option<Task>> {
+    sqlx::query(AssertSqlSafe(format!(
+        "select {COLUMNS} from tasks where id = $1"
+    )))
+    .bind(id.to_string())
+    .fetch_optional(db.connection())
+    .await?
+    .as_ref()
+    .map(read)
+    .transpose()
+}
+
+/// The task that was made with this external id.
+pub async fn find_by_external_id(
+    db: &mut Snapshot,
+    workspace: WorkspaceId,
+    key: &str,
+) -> Result<Option<Task>> {
+    sqlx::query(AssertSqlSafe(format!(
+        "select {COLUMNS} from tasks where workspace_id = $1 and external_id = $2"
+    )))
+    .bind(workspace.to_string())
+    .bind(text(key))
+    .fetch_optional(db.connection())
+    .await?
+    .as_ref()
+    .map(read)
+    .transpose()
+}
+
+/// Direct children, archived or not, oldest first.
+pub async fn children(db: &mut Snapshot, parent: TaskId) -> Result<Vec<Task>> {
+    sqlx::query(AssertSqlSafe(format!(
+        "select {COLUMNS} from tasks where parent_id = $1 order by created_at, id"
+    )))
+    .bind(parent.to_string())
+    .fetch_all(db.connection())
+    .await?
+    .iter()
+    .map(read)
+    .collect()
+}
+
+/// The chain of parents, the direct one first. Ends after `limit` however the rows may be linked.
+pub async fn ancestors(db: &mut Snapshot, id: TaskId, limit: i64) -> Result<Vec<Task>> {
+    sqlx::query(AssertSqlSafe(format!(
+        "with recursive chain (link_id, link_parent, depth) as (
+             select id, parent_id, 0 from tasks where id = $1
+             union all
+             select t.id, t.parent_id, chain.depth + 1 from tasks t join chain on t.id = chain.link_parent
+             where chain.depth < $2
+         )
+         select {COLUMNS} from chain join tasks on tasks.id = chain.link_id where chain.depth > 0 order by chain.depth"
+    )))
+    .bind(id.to_string())
+    .bind(limit)
+    .fetch_all(db.connection())
+    .await?
+    .iter()
+    .map(read)
+    .collect()
+}
+
+/// Height of the tree below a task: 0 without children.
+pub async fn height(db: &mut Snapshot, id: TaskId, limit: i64) -> Result<i64> {
+    sqlx::query(
+        "with recursive tree (node_id, depth) as (
+             select id, 0 from tasks where id = $1
+             union all
+             select t.id, tree.depth + 1 from tasks t join tree on t.parent_id = tree.node_id where tree.depth < $2
+         )
+         select max(depth) as height from tree",
+    )
+    .bind(id.to_string())
+    .bind(limit)
+    .fetch_one(db.connection())
+    .await?
+    .opt_int("height")
+    .map(Option::unwrap_or_default)
+}
+
+/// The place after the last card of a step.
+pub async fn next_position(db: &mut Snapshot, step: StepId) -> Result<i64> {
+    sqlx::query(
+        "select coalesce(max(position) + 1, 0) as position from tasks where workflow_step_id = $1",
+    )
+    .bind(step.to_string())
+    .fetch_one(db.connection())
+    .await?
+    .int("position")
+}
+
+/// Makes room at `position` in a step by moving the cards from there on by one.
+pub async fn shift(tx: &mut Tx, step: StepId, position: i64) -> Result<()> {
+    sqlx::query(
+        "update tasks set position = position + 1 where workflow_step_id = $1 and position >= $2",
+    )
+    .bind(step.to_string())
+    .bind(position)
+    .execute(tx.connection())
+    .await?;
+    Ok(())
+}

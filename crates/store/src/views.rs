@@ -1,0 +1,206 @@
+//! Projections for lists and pages: one statement for any number of rows.
+
+use crate::row::Columns;
+use crate::{Result, Snapshot};
+use domain::ids::{StepId, TaskId, WorkflowId, WorkspaceId};
+use domain::session::SessionState;
+use domain::task::{Origin, PendingAction, Priority, TaskState, TitleMode};
+use domain::view::{SessionView, TaskView};
+use sqlx::AssertSqlSafe;
+use sqlx::any::AnyRow;
+
+/// What is pending counts on partial indexes that hold only pending rows, so the counts cost next to nothing a task.
+const TASK: &str = "select t.id, t.workspace_id, t.workflow_id, t.workflow_step_id, t.title, t.description, t.state, t.priority, \
+    t.position, t.parent_id, t.autopilot, t.origin, t.external_id, t.title_mode, t.agent_profile_id, t.working_directory, \
+    t.interrupted_at, t.archived_at, t.created_at, t.updated_at, \
+    s.id as session_id, s.state as session_state, s.error_message, a.name as agent_name, \
+    (select count(*) from sessions x where x.task_id = t.id) as session_count, \
+    (select count(*) from queued_messages x where x.task_id = t.id and x.state = 'queued') as queued, \
+    (select count(*) from permissions x where x.task_id = t.id and x.status = 'pending') as permissions, \
+    (select count(*) from permissions x where x.session_id = s.id and x.status = 'pending') as session_permissions, \
+    (select count(*) from operator_questions x where x.task_id = t.id and x.status = 'pending') as bundles, \
+    (select count(*) from operator_questions x where x.session_id = s.id and x.status = 'pending') as session_bundles, \
+    (select count(*) from parent_questions x where x.child_task_id = t.id and x.status = 'pending') as questions, \
+    (select count(*) from parent_questions x where x.child_session_id = s.id and x.status = 'pending') as session_questions, \
+    (select min(x.started_at) from turns x where x.task_id = t.id and x.completed_at is null) as turn_started_at \
+    from tasks t \
+    left join sessions s on s.task_id = t.id and s.is_primary = 1 \
+    left join agent_profiles p on p.id = s.agent_profile_id \
+    left join agents a on a.id = p.agent_id";
+
+const fn pending(permissions: i64, questions: i64) -> Option<PendingAction> {
+    if permissions > 0 {
+        Some(PendingAction::Permission)
+    } else if questions > 0 {
+        Some(PendingAction::Clarification)
+    } else {
+        None
+    }
+}
+
+fn read_task(row: &AnyRow) -> Result<TaskView> {
+    let (permissions, bundles, questions) = (
+        row.int("permissions")?,
+        row.int("bundles")?,
+        row.int("questions")?,
+    );
+    Ok(TaskView {
+        id: row.id("id")?,
+        workspace_id: row.id("workspace_id")?,
+        workflow_id: row.id("workflow_id")?,
+        workflow_step_id: row.id("workflow_step_id")?,
+        title: row.text("title")?,
+        description: row.text("description")?,
+        state: row.word("state", TaskState::parse)?,
+        priority: row.opt_word("priority", Priority::parse)?,
+        position: row.int("position")?,
+        parent_id: row.opt_id("parent_id")?,
+        autopilot: row.flag("autopilot")?,
+        origin: row.word("origin", Origin::parse)?,
+        external_id: row.opt_text("external_id")?,
+        title_mode: row.word("title_mode", TitleMode::parse)?,
+        agent_profile_id: row.opt_id("agent_profile_id")?,
+        working_directory: row.opt_text("working_directory")?,
+        interrupted: row.opt_int("interrupted_at")?.is_some(),
+        archived_at: row.opt_time("archived_at")?,
+        created_at: row.time("created_at")?,
+        updated_at: row.time("updated_at")?,
+        primary_session_id: row.opt_id("session_id")?,
+        primary_session_state: row.opt_word("session_state", SessionState::parse)?,
+        primary_session_pending_action: pending(
+            row.int("session_permissions")?,
+            row.int("session_bundles")? + row.int("session_questions")?,
+        ),
+        task_pending_action: pending(permissions, bundles + questions),
+        needs_operator: permissions + bundles > 0,
+        session_count: row.int("session_count")?,
+        queued_prompt_count: row.int("queued")?,
+        primary_agent_name: row.opt_text("agent_name")?,
+        error_message: row.opt_text("error_message")?,
+        turn_started_at: row.opt_time("turn_started_at")?,
+    })
+}
+
+/// One task.
+pub async fn task(db: &mut Snapshot, id: TaskId) -> Result<Option<TaskView>> {
+    sqlx::query(AssertSqlSafe(format!("{TASK} where t.id = $1")))
+        .bind(id.to_string())
+        .fetch_optional(db.connection())
+        .await?
+        .as_ref()
+        .map(read_task)
+        .transpose()
+}
+
+/// Which tasks to list; every condition that is given must hold.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct TaskFilter {
+    /// Of this workspace.
+    pub workspace_id: Option<WorkspaceId>,
+    /// Of this workflow.
+    pub workflow_id: Option<WorkflowId>,
+    /// In this step.
+    pub workflow_step_id: Option<StepId>,
+    /// Children of this task.
+    pub parent_id: Option<TaskId>,
+    /// In this state.
+    pub state: Option<TaskState>,
+    /// Archived ones too.
+    pub include_archived: bool,
+    /// Only tasks made after this one.
+    pub after: Option<TaskId>,
+    /// By age and id instead of by step and position; what pages by `after` need.
+    pub by_age: bool,
+    /// At most so many.
+    pub limit: i64,
+}
+
+/// Tasks that match the filter, in board order or by age.
+pub async fn tasks(db: &mut Snapshot, filter: &TaskFilter) -> Result<Vec<TaskView>> {
+    let mut sql = format!("{TASK} where 1 = 1");
+    let mut keys: Vec<String> = Vec::new();
+    let mut condition = |column: &str, key: Option<String>| {
+        if let Some(key) = key {
+            keys.push(key);
+            sql.push_str(&format!(" and {column} ${}", keys.len()));
+        }
+    };
+    condition(
+        "t.workspace_id =",
+        filter.workspace_id.map(|id| id.to_string()),
+    );
+    condition(
+        "t.workflow_id =",
+        filter.workflow_id.map(|id| id.to_string()),
+    );
+    condition(
+        "t.workflow_step_id =",
+        filter.workflow_step_id.map(|id| id.to_string()),
+    );
+    condition("t.parent_id =", filter.parent_id.map(|id| id.to_string()));
+    condition("t.state =", filter.state.map(|state| state.to_string()));
+    condition("t.id >", filter.after.map(|id| id.to_string()));
+    if !filter.include_archived {
+        sql.push_str(" and t.archived_at is null");
+    }
+    sql.push_str(if filter.by_age {
+        " order by t.id"
+    } else {
+        " order by t.workflow_step_id, t.position, t.id"
+    });
+    sql.push_str(&format!(" limit ${}", keys.len() + 1));
+    let mut query = sqlx::query(AssertSqlSafe(sql));
+    for key in keys {
+        query = query.bind(key);
+    }
+    query
+        .bind(filter.limit)
+        .fetch_all(db.connection())
+        .await?
+        .iter()
+        .map(read_task)
+        .collect()
+}
+
+/// The sessions of a task, newest first.
+pub async fn sessions(db: &mut Snapshot, task: TaskId) -> Result<Vec<SessionView>> {
+    sqlx::query(
+        "select s.id, s.task_id, s.name, s.state, s.is_primary, s.is_passthrough, s.agent_profile_id, s.workspace_path, \
+         s.error_message, s.auto_run, s.started_at, s.completed_at, s.created_at, s.updated_at, a.name as agent_name, \
+         (select count(*) from queued_messages x where x.session_id = s.id and x.state = 'queued') as queued, \
+         (select count(*) from permissions x where x.session_id = s.id and x.status = 'pending') as permissions, \
+         (select count(*) from operator_questions x where x.session_id = s.id and x.status = 'pending') as bundles, \
+         (select count(*) from parent_questions x where x.child_session_id = s.id and x.status = 'pending') as questions, \
+         (select min(x.started_at) from turns x where x.session_id = s.id and x.completed_at is null) as turn_started_at \
+         from sessions s \
+         join agent_profiles p on p.id = s.agent_profile_id join agents a on a.id = p.agent_id \
+         where s.task_id = $1 order by s.created_at desc, s.id desc",
+    )
+    .bind(task.to_string())
+    .fetch_all(db.connection())
+    .await?
+    .iter()
+    .map(|row| {
+        Ok(SessionView {
+            id: row.id("id")?,
+            task_id: row.id("task_id")?,
+            name: row.opt_text("name")?,
+            state: row.word("state", SessionState::parse)?,
+            is_primary: row.flag("is_primary")?,
+            is_passthrough: row.flag("is_passthrough")?,
+            agent_profile_id: row.id("agent_profile_id")?,
+            agent_name: row.text("agent_name")?,
+            workspace_path: row.opt_text("workspace_path")?,
+            error_message: row.opt_text("error_message")?,
+            pending_action: pending(row.int("permissions")?, row.int("bundles")? + row.int("questions")?),
+            auto_run: row.flag("auto_run")?,
+            queued_prompt_count: row.int("queued")?,
+            turn_started_at: row.opt_time("turn_started_at")?,
+            started_at: row.opt_time("started_at")?,
+            completed_at: row.opt_time("completed_at")?,
+            created_at: row.time("created_at")?,
+            updated_at: row.time("updated_at")?,
+        })
+    })
+    .collect()
+}

@@ -1,0 +1,250 @@
+//! Workflows, their steps, the history of moves, and step-completion signals.
+
+use crate::row::{Columns, flag, opt, opt_text, text, to_json};
+use crate::{Result, Snapshot, Tx};
+use domain::ids::{SessionId, StepId, TaskId, WorkflowId, WorkspaceId};
+use domain::time::Timestamp;
+use domain::workflow::{MoveTrigger, StageType, Step, Workflow};
+use sqlx::any::AnyRow;
+
+const WORKFLOW: &str = "id, workspace_id, name, description, prompt, agent_profile_id, sort_order, hidden, created_at, updated_at";
+const STEP: &str = "id, workflow_id, name, position, color, prompt, events, allow_manual_move, is_start_step, \
+                    show_in_command_panel, auto_archive_after_hours, agent_profile_id, wip_limit, pull_from_step_id, \
+                    stage_type, auto_advance_requires_signal, cancel_triggers_turn_complete";
+
+fn read_workflow(row: &AnyRow) -> Result<Workflow> {
+    Ok(Workflow {
+        id: row.id("id")?,
+        workspace_id: row.id("workspace_id")?,
+        name: row.text("name")?,
+        description: row.text("description")?,
+        prompt: row.text("prompt")?,
+        agent_profile_id: row.opt_id("agent_profile_id")?,
+        sort_order: row.int("sort_order")?,
+        hidden: row.flag("hidden")?,
+        created_at: row.time("created_at")?,
+        updated_at: row.time("updated_at")?,
+    })
+}
+
+fn read_step(row: &AnyRow) -> Result<Step> {
+    Ok(Step {
+        id: row.id("id")?,
+        workflow_id: row.id("workflow_id")?,
+        name: row.text("name")?,
+        position: row.int("position")?,
+        color: row.text("color")?,
+        prompt: row.text("prompt")?,
+        events: row.json("events")?,
+        allow_manual_move: row.flag("allow_manual_move")?,
+        is_start_step: row.flag("is_start_step")?,
+        show_in_command_panel: row.flag("show_in_command_panel")?,
+        auto_archive_after_hours: row.int("auto_archive_after_hours")?,
+        agent_profile_id: row.opt_id("agent_profile_id")?,
+        wip_limit: row.int("wip_limit")?,
+        pull_from_step_id: row.opt_id("pull_from_step_id")?,
+        stage_type: row.word("stage_type", StageType::parse)?,
+        auto_advance_requires_signal: row.flag("auto_advance_requires_signal")?,
+        cancel_triggers_turn_complete: row.flag("cancel_triggers_turn_complete")?,
+    })
+}
+
+/// Adds a workflow without steps.
+pub async fn insert(tx: &mut Tx, workflow: &Workflow) -> Result<()> {
+    sqlx::query(
+        "insert into workflows (id, workspace_id, name, description, prompt, agent_profile_id, sort_order, hidden, created_at, \
+         updated_at) values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)",
+    )
+    .bind(workflow.id.to_string())
+    .bind(workflow.workspace_id.to_string())
+    .bind(text(&workflow.name))
+    .bind(text(&workflow.description))
+    .bind(text(&workflow.prompt))
+    .bind(opt(workflow.agent_profile_id.as_ref()))
+    .bind(workflow.sort_order)
+    .bind(flag(workflow.hidden))
+    .bind(workflow.created_at.millis())
+    .bind(workflow.updated_at.millis())
+    .execute(tx.connection())
+    .await?;
+    Ok(())
+}
+
+/// Adds a step.
+pub async fn insert_step(tx: &mut Tx, step: &Step) -> Result<()> {
+    sqlx::query(
+        "insert into steps (id, workflow_id, name, position, color, prompt, events, allow_manual_move, is_start_step, \
+         show_in_command_panel, auto_archive_after_hours, agent_profile_id, wip_limit, pull_from_step_id, stage_type, \
+         auto_advance_requires_signal, cancel_triggers_turn_complete) \
+         values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17)",
+    )
+    .bind(step.id.to_string())
+    .bind(step.workflow_id.to_string())
+    .bind(text(&step.name))
+    .bind(step.position)
+    .bind(text(&step.color))
+    .bind(text(&step.prompt))
+    .bind(to_json("events", &step.events)?)
+    .bind(flag(step.allow_manual_move))
+    .bind(flag(step.is_start_step))
+    .bind(flag(step.show_in_command_panel))
+    .bind(step.auto_archive_after_hours)
+    .bind(opt(step.agent_profile_id.as_ref()))
+    .bind(step.wip_limit)
+    .bind(opt(step.pull_from_step_id.as_ref()))
+    .bind(step.stage_type.as_str())
+    .bind(flag(step.auto_advance_requires_signal))
+    .bind(flag(step.cancel_triggers_turn_complete))
+    .execute(tx.connection())
+    .await?;
+    Ok(())
+}
+
+/// The workflows of a workspace, in their order; hidden ones too.
+pub async fn list(db: &mut Snapshot, workspace: WorkspaceId) -> Result<Vec<Workflow>> {
+    sqlx::query(sqlx::AssertSqlSafe(format!(
+        "select {WORKFLOW} from workflows where workspace_id = $1 order by sort_order, id"
+    )))
+    .bind(workspace.to_string())
+    .fetch_all(db.connection())
+    .await?
+    .iter()
+    .map(read_workflow)
+    .collect()
+}
+
+/// One workflow.
+pub async fn find(db: &mut Snapshot, id: WorkflowId) -> Result<Option<Workflow>> {
+    sqlx::query(sqlx::AssertSqlSafe(format!(
+        "select {WORKFLOW} from workflows where id = $1"
+    )))
+    .bind(id.to_string())
+    .fetch_optional(db.connection())
+    .await?
+    .as_ref()
+    .map(read_workflow)
+    .transpose()
+}
+
+/// The steps of a workflow by position.
+pub async fn steps(db: &mut Snapshot, workflow: WorkflowId) -> Result<Vec<Step>> {
+    sqlx::query(sqlx::AssertSqlSafe(format!(
+        "select {STEP} from steps where workflow_id = $1 order by position, id"
+    )))
+    .bind(workflow.to_string())
+    .fetch_all(db.connection())
+    .await?
+    .iter()
+    .map(read_step)
+    .collect()
+}
+
+/// A change of step, for the history.
+#[derive(Debug, Clone)]
+pub struct StepTransition {
+    /// The task moved.
+    pub task_id: TaskId,
+    /// Where from.
+    pub from: StepId,
+    /// Where to.
+    pub to: StepId,
+    /// Why.
+    pub trigger: MoveTrigger,
+    /// `human`, `agent` or `system`.
+    pub actor: &'static str,
+    /// The session that asked for it or whose turn caused it.
+    pub session_id: Option<SessionId>,
+    /// When.
+    pub at: Timestamp,
+}
+
+/// Adds to the history of moves.
+pub async fn record_transition(tx: &mut Tx, transition: &StepTransition) -> Result<()> {
+    sqlx::query(
+        "insert into step_transitions (id, task_id, from_step_id, to_step_id, move_trigger, actor, session_id, created_at) \
+         values ($1, $2, $3, $4, $5, $6, $7, $8)",
+    )
+    .bind(domain::ids::EffectId::new().to_string())
+    .bind(transition.task_id.to_string())
+    .bind(transition.from.to_string())
+    .bind(transition.to.to_string())
+    .bind(transition.trigger.as_str())
+    .bind(transition.actor)
+    .bind(opt(transition.session_id.as_ref()))
+    .bind(transition.at.millis())
+    .execute(tx.connection())
+    .await?;
+    Ok(())
+}
+
+/// How often a task changed its step since `since`, other than by hand: a guard against loops between steps.
+pub async fn automatic_moves_since(
+    db: &mut Snapshot,
+    task: TaskId,
+    since: Timestamp,
+) -> Result<i64> {
+    sqlx::query(
+        "select count(*) as moves from step_transitions where task_id = $1 and created_at >= $2 and move_trigger <> 'manual'",
+    )
+    .bind(task.to_string())
+    .bind(since.millis())
+    .fetch_one(db.connection())
+    .await?
+    .int("moves")
+}
+
+/// A step-completion signal.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StepSignal {
+    /// What was done.
+    pub summary: String,
+    /// What the next one should know.
+    pub handoff: Option<String>,
+    /// What stands in the way.
+    pub blockers: Option<String>,
+    /// When it was given.
+    pub signaled_at: Timestamp,
+}
+
+/// Stores a signal unless the session gave one for this step; answers whether it did so now.
+pub async fn insert_signal(
+    tx: &mut Tx,
+    session: SessionId,
+    step: StepId,
+    signal: &StepSignal,
+) -> Result<bool> {
+    let done = sqlx::query(
+        "insert into step_signals (session_id, step_id, summary, handoff, blockers, signaled_at) \
+         values ($1, $2, $3, $4, $5, $6) on conflict do nothing",
+    )
+    .bind(session.to_string())
+    .bind(step.to_string())
+    .bind(text(&signal.summary))
+    .bind(opt_text(signal.handoff.as_deref()))
+    .bind(opt_text(signal.blockers.as_deref()))
+    .bind(signal.signaled_at.millis())
+    .execute(tx.connection())
+    .await?;
+    Ok(done.rows_affected() == 1)
+}
+
+/// Whether the session signalled that the step is complete.
+pub async fn has_signal(db: &mut Snapshot, session: SessionId, step: StepId) -> Result<bool> {
+    let row = sqlx::query(
+        "select count(*) as signals from step_signals where session_id = $1 and step_id = $2",
+    )
+    .bind(session.to_string())
+    .bind(step.to_string())
+    .fetch_one(db.connection())
+    .await?;
+    Ok(row.int("signals")? > 0)
+}
+
+/// Drops the session's signals: used, or cancelled by a message.
+pub async fn clear_signals(tx: &mut Tx, session: SessionId) -> Result<()> {
+    sqlx::query("delete from step_signals where session_id = $1")
+        .bind(session.to_string())
+        .execute(tx.connection())
+        .await?;
+    Ok(())
+}

@@ -1,0 +1,28 @@
+//! The conformance suite: every public function of `store`, on SQLite and on Postgres, with one body for both.
+//!
+//! `sqlite::*` runs always. `postgres::*` is ignored unless asked for, and needs `FLIGHTDECK_TEST_POSTGRES_URL`.
+
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
+mod world;
+
+mod agents;
+mod clarifications;
+mod effects;
+mod events;
+mod full_disk;
+mod messages;
+mod opening;
+mod permissions;
+mod questions;
+mod queue;
+mod schema;
+mod sessions;
+mod shape;
+mod tasks;
+mod tokens;
+mod transactions;
+mod turns;
+mod views;
+mod workflows;
+mod workspaces;

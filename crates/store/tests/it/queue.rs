@@ -1,0 +1,134 @@
+use crate::world::{
+    UNICODE, World, assert_invariant, assert_unique, at, prompt, read, turn, write,
+};
+use domain::ids::{PromptId, QuestionId, SessionId, TaskId, TurnId};
+use domain::queue::{Lane, QueuedBy, QueuedPrompt, QueuedState};
+use serde_json::json;
+use store::Store;
+use store::queue::{delete, find, insert, list, list_by_task, mark_attempted, purge_task};
+
+async fn stored(store: &Store, id: PromptId) -> Option<QueuedPrompt> {
+    read(store, async |db| find(db, id).await).await
+}
+
+async fn order(store: &Store, session: SessionId) -> Vec<PromptId> {
+    read(store, async |db| list(db, session).await)
+        .await
+        .iter()
+        .map(|prompt| prompt.id)
+        .collect()
+}
+
+store::on_both_engines! {
+    async fn a_prompt_is_read_as_it_was_written(db: TestDb) {
+        let world = World::new(&db).await;
+        let (task, session) = world.add_conversation().await;
+        let open = world.put_turn(turn(&session)).await;
+        let bare = world.put_prompt(prompt(&session, Lane::Normal)).await;
+        let whole = QueuedPrompt {
+            content: UNICODE.repeat(5_000),
+            hidden_context: Some(UNICODE.to_owned()),
+            metadata: json!({"a": UNICODE}).as_object().unwrap().clone(),
+            queued_by: QueuedBy::Agent,
+            sender_task_id: Some(TaskId::new()),
+            sender_session_id: Some(SessionId::new()),
+            question_id: Some(QuestionId::new()),
+            answer_for_question_id: Some(QuestionId::new()),
+            dedupe_key: Some(UNICODE.to_owned()),
+            state: QueuedState::Attempted,
+            turn_id: Some(open.id),
+            attempts: 3,
+            queued_at: at(1),
+            ..prompt(&session, Lane::Express)
+        };
+        assert!(whole.content.len() > 300 * 1024);
+        let whole = world.put_prompt(whole).await;
+        let whole = QueuedPrompt { position: 1, ..whole };
+        assert_eq!(stored(&db.store, bare.id).await.as_ref(), Some(&bare));
+        assert_eq!(stored(&db.store, whole.id).await.as_ref(), Some(&whole));
+        assert_eq!(stored(&db.store, PromptId::new()).await, None);
+        assert_eq!(read(&db.store, async |db| list(db, session.id).await).await, [whole.clone(), bare.clone()]);
+        assert_eq!(read(&db.store, async |db| list_by_task(db, task.id).await).await, [whole, bare]);
+    }
+
+    async fn express_prompts_go_first_and_each_lane_is_first_come_first_served(db: TestDb) {
+        let world = World::new(&db).await;
+        let (task, session) = world.add_conversation().await;
+        let another = world.add_session(&task).await;
+        let mut ids = Vec::new();
+        // Ids and times that disagree with the order of arrival must not matter.
+        let mut names: Vec<PromptId> = (0..5).map(|_| PromptId::new()).collect();
+        names.reverse();
+        let lanes = [Lane::Normal, Lane::Express, Lane::Normal, Lane::Express, Lane::Normal];
+        for (number, (id, lane)) in names.into_iter().zip(lanes).enumerate() {
+            let queued_at = at(-i64::try_from(number).unwrap());
+            ids.push(world.put_prompt(QueuedPrompt { id, queued_at, ..prompt(&session, lane) }).await.id);
+            world.put_prompt(prompt(&another, lane)).await;
+        }
+        let expected = [ids[1], ids[3], ids[0], ids[2], ids[4]];
+        assert_eq!(order(&db.store, session.id).await, expected);
+
+        assert!(write(&db.store, async |tx| delete(tx, ids[4]).await).await.unwrap());
+        assert!(!write(&db.store, async |tx| delete(tx, ids[4]).await).await.unwrap());
+        let last = world.put_prompt(prompt(&session, Lane::Normal)).await;
+        assert_eq!(order(&db.store, session.id).await, [ids[1], ids[3], ids[0], ids[2], last.id]);
+        let of_task = read(&db.store, async |db| list_by_task(db, task.id).await).await;
+        assert_eq!(of_task.len(), 10);
+        assert!(order(&db.store, SessionId::new()).await.is_empty());
+    }
+
+    async fn a_prompt_is_attempted_in_a_turn_and_counts_how_often(db: TestDb) {
+        let world = World::new(&db).await;
+        let (_, session) = world.add_conversation().await;
+        let open = world.put_turn(turn(&session)).await;
+        let waiting = world.put_prompt(prompt(&session, Lane::Normal)).await;
+        let bystander = world.put_prompt(prompt(&session, Lane::Normal)).await;
+        let sent = QueuedPrompt { turn_id: Some(open.id), ..waiting };
+        for attempts in 1..=2 {
+            write(&db.store, async |tx| mark_attempted(tx, &sent).await).await.unwrap();
+            let expected = QueuedPrompt { state: QueuedState::Attempted, attempts, ..sent.clone() };
+            assert_eq!(stored(&db.store, sent.id).await, Some(expected));
+        }
+        assert_eq!(stored(&db.store, bystander.id).await.unwrap().state, QueuedState::Queued);
+        let nowhere = QueuedPrompt { turn_id: None, ..sent.clone() };
+        assert_invariant(write(&db.store, async |tx| mark_attempted(tx, &nowhere).await).await);
+        let unknown = QueuedPrompt { turn_id: Some(TurnId::new()), ..sent };
+        assert_invariant(write(&db.store, async |tx| mark_attempted(tx, &unknown).await).await);
+    }
+
+    async fn a_question_an_answer_and_a_key_are_queued_once(db: TestDb) {
+        let world = World::new(&db).await;
+        let (task, session) = world.add_conversation().await;
+        let another = world.add_session(&task).await;
+        let question = QuestionId::new();
+        let put = async |prompt: &QueuedPrompt| write(&db.store, async |tx| insert(tx, prompt).await).await;
+
+        let asks = |session| QueuedPrompt { question_id: Some(question), ..prompt(session, Lane::Normal) };
+        put(&asks(&session)).await.unwrap();
+        assert_unique(put(&asks(&another)).await);
+        let answers = |session| QueuedPrompt { answer_for_question_id: Some(question), ..prompt(session, Lane::Express) };
+        put(&answers(&session)).await.unwrap();
+        assert_unique(put(&answers(&another)).await);
+        let keyed = |session| QueuedPrompt { dedupe_key: Some("key".to_owned()), ..prompt(session, Lane::Normal) };
+        put(&keyed(&session)).await.unwrap();
+        put(&keyed(&another)).await.unwrap();
+        assert_unique(put(&keyed(&session)).await);
+        put(&prompt(&session, Lane::Normal)).await.unwrap();
+        put(&prompt(&session, Lane::Normal)).await.unwrap();
+    }
+
+    async fn purging_a_task_empties_the_queues_of_its_sessions(db: TestDb) {
+        let world = World::new(&db).await;
+        let (task, session) = world.add_conversation().await;
+        let another = world.add_session(&task).await;
+        let (_, elsewhere) = world.add_conversation().await;
+        for session in [&session, &another, &elsewhere] {
+            world.put_prompt(prompt(session, Lane::Normal)).await;
+        }
+        assert_eq!(write(&db.store, async |tx| purge_task(tx, task.id).await).await.unwrap(), 2);
+        assert!(order(&db.store, session.id).await.is_empty());
+        assert!(order(&db.store, another.id).await.is_empty());
+        assert_eq!(order(&db.store, elsewhere.id).await.len(), 1);
+        assert_eq!(write(&db.store, async |tx| purge_task(tx, task.id).await).await.unwrap(), 0);
+    }
+}

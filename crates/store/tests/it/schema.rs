@@ -1,0 +1,222 @@
+//! What the schema checks: its words are the domain's, flags are flags, names are not empty. Checks over several columns are
+//! tested with their tables.
+
+use crate::world::{
+    World, assert_invariant, bundle, execute, message, permission, prompt, question, rows, turn,
+    write,
+};
+use domain::clarification::ClarificationStatus;
+use domain::effect::EffectKind;
+use domain::event::{EventKind, NewEvent};
+use domain::message::{AuthorType, MessageType};
+use domain::permission::PermissionStatus;
+use domain::question::QuestionStatus;
+use domain::queue::{Lane, QueuedBy, QueuedState};
+use domain::session::SessionState;
+use domain::task::{Origin, Priority, TaskState, TitleMode};
+use domain::turn::TurnState;
+use domain::workflow::{MoveTrigger, StageType};
+use std::collections::{BTreeMap, BTreeSet};
+use store::testing::TestDb;
+use store::workflows::{StepSignal, StepTransition};
+use store::{Engine, Store, StoreError};
+
+/// Every column that holds a word of a closed set, with the set.
+fn words() -> BTreeMap<(&'static str, &'static str), BTreeSet<&'static str>> {
+    macro_rules! of {
+        ($word:ty) => {
+            <$word>::ALL.iter().map(|word| word.as_str()).collect()
+        };
+    }
+    BTreeMap::from([
+        (("steps", "stage_type"), of!(StageType)),
+        (("tasks", "state"), of!(TaskState)),
+        (("tasks", "priority"), of!(Priority)),
+        (("tasks", "origin"), of!(Origin)),
+        (("tasks", "title_mode"), of!(TitleMode)),
+        (("sessions", "state"), of!(SessionState)),
+        (("turns", "state"), of!(TurnState)),
+        (("messages", "author_type"), of!(AuthorType)),
+        (("messages", "message_type"), of!(MessageType)),
+        (("parent_questions", "status"), of!(QuestionStatus)),
+        (("queued_messages", "lane"), of!(Lane)),
+        (("queued_messages", "queued_by"), of!(QueuedBy)),
+        (("queued_messages", "state"), of!(QueuedState)),
+        (("operator_questions", "status"), of!(ClarificationStatus)),
+        (("permissions", "status"), of!(PermissionStatus)),
+        (("step_transitions", "move_trigger"), of!(MoveTrigger)),
+        // Not a set of the domain's: the caller of `record_transition` names it.
+        (
+            ("step_transitions", "actor"),
+            BTreeSet::from(["human", "agent", "system"]),
+        ),
+        (("effects", "kind"), of!(EffectKind)),
+        (("events", "kind"), of!(EventKind)),
+    ])
+}
+
+/// The words in quotes in a check constraint.
+fn quoted(check: &str) -> BTreeSet<&str> {
+    check.split('\'').skip(1).step_by(2).collect()
+}
+
+/// The sets of words that the schema checks, by table and column.
+async fn checked_words(store: &Store) -> BTreeMap<(String, String), BTreeSet<String>> {
+    let mut found = BTreeMap::new();
+    let mut note = |table: &str, column: &str, check: &str| {
+        let words = quoted(check).into_iter().map(str::to_owned).collect();
+        assert!(
+            found
+                .insert((table.to_owned(), column.to_owned()), words)
+                .is_none(),
+            "{table}.{column} has two checks"
+        );
+    };
+    match store.engine() {
+        Engine::Sqlite => {
+            for row in rows(
+                store,
+                "select name, sql from sqlite_master where type = 'table'",
+            )
+            .await
+            {
+                for check in row[1].split("check (").skip(1) {
+                    // `COLUMN in ('a', 'b'))`, as against checks over several columns or of a number.
+                    let Some((column, list)) = check.split_once(" in (") else {
+                        continue;
+                    };
+                    let list = list.split_once(')').unwrap().0;
+                    if list.contains('\'')
+                        && column.chars().all(|c| c.is_ascii_lowercase() || c == '_')
+                    {
+                        note(&row[0], column, list);
+                    }
+                }
+            }
+        }
+        Engine::Postgres => {
+            let checks = rows(
+                store,
+                "select t.relname::text, a.attname::text, pg_get_constraintdef(c.oid) from pg_constraint c \
+                 join pg_class t on t.oid = c.conrelid join pg_attribute a on a.attrelid = t.oid and a.attnum = c.conkey[1] \
+                 where c.contype = 'c' and cardinality(c.conkey) = 1 and t.relnamespace = 'public'::regnamespace",
+            )
+            .await;
+            for row in checks {
+                if row[2].contains("ARRAY[") && row[2].contains('\'') {
+                    note(&row[0], &row[1], &row[2]);
+                }
+            }
+        }
+    }
+    found
+}
+
+/// A row in every table.
+async fn full_world(db: &TestDb) -> World {
+    let world = World::new(db).await;
+    let parent = world.add_task().await;
+    let child = world.add_child(&parent).await;
+    let session = world.add_session(&child).await;
+    world.put_turn(turn(&session)).await;
+    world.put_message(message(&session, "hello")).await;
+    world.put_question(question(&session, parent.id)).await;
+    world.put_prompt(prompt(&session, Lane::Normal)).await;
+    world.put_bundle(bundle(&session, "key")).await;
+    world.put_permission(permission(&session)).await;
+    let now = crate::world::at(0);
+    write(&db.store, async |tx| {
+        let signal = StepSignal {
+            summary: "done".to_owned(),
+            handoff: None,
+            blockers: None,
+            signaled_at: now,
+        };
+        store::workflows::insert_signal(tx, session.id, world.steps[0].id, &signal).await?;
+        let transition = StepTransition {
+            task_id: child.id,
+            from: world.steps[0].id,
+            to: world.steps[1].id,
+            trigger: MoveTrigger::Manual,
+            actor: "human",
+            session_id: None,
+            at: now,
+        };
+        store::workflows::record_transition(tx, &transition).await?;
+        store::tokens::insert_session(tx, "hash", child.id, session.id, now).await?;
+        store::tokens::insert_access(tx, domain::ids::TokenId::new(), "name", "hash", now).await?;
+        store::effects::insert(tx, EffectKind::Dispatch, child.id, session.id, None, now).await?;
+        store::events::append(tx, &NewEvent::new(EventKind::TaskCreated), now).await
+    })
+    .await
+    .unwrap();
+    world
+}
+
+store::on_both_engines! {
+    async fn the_words_of_the_schema_are_those_of_the_domain(db: TestDb) {
+        let expected: BTreeMap<_, _> = words()
+            .into_iter()
+            .map(|((table, column), words)| {
+                ((table.to_owned(), column.to_owned()), words.into_iter().map(str::to_owned).collect::<BTreeSet<_>>())
+            })
+            .collect();
+        assert_eq!(checked_words(&db.store).await, expected);
+    }
+
+    async fn a_word_that_nobody_knows_is_refused(db: TestDb) {
+        full_world(&db).await;
+        for (table, column) in words().into_keys() {
+            let outcome = execute(&db.store, &format!("update {table} set {column} = 'sideways'")).await;
+            assert!(matches!(outcome, Err(StoreError::Invariant(_))), "{table}.{column}: {outcome:?}");
+        }
+    }
+
+    async fn flags_are_zero_or_one_and_names_are_not_empty(db: TestDb) {
+        full_world(&db).await;
+        let flags = [
+            ("agents", "supports_mcp"),
+            ("agent_profiles", "passthrough"),
+            ("workflows", "hidden"),
+            ("steps", "allow_manual_move"),
+            ("steps", "show_in_command_panel"),
+            ("steps", "is_start_step"),
+            ("steps", "auto_advance_requires_signal"),
+            ("steps", "cancel_triggers_turn_complete"),
+            ("sessions", "is_primary"),
+            ("sessions", "is_passthrough"),
+            ("sessions", "auto_run"),
+            ("messages", "requests_input"),
+            ("operator_questions", "agent_disconnected"),
+        ];
+        for (table, column) in flags {
+            for value in [-1, 2] {
+                let outcome = execute(&db.store, &format!("update {table} set {column} = {value}")).await;
+                assert!(matches!(outcome, Err(StoreError::Invariant(_))), "{table}.{column}: {outcome:?}");
+            }
+            execute(&db.store, &format!("update {table} set {column} = 0")).await.unwrap();
+        }
+        for (table, column) in [
+            ("workspaces", "name"),
+            ("agents", "name"),
+            ("agents", "command"),
+            ("agent_profiles", "name"),
+            ("workflows", "name"),
+            ("steps", "name"),
+            ("tasks", "title"),
+            ("access_tokens", "name"),
+        ] {
+            for value in ["''", "null"] {
+                let outcome = execute(&db.store, &format!("update {table} set {column} = {value}")).await;
+                assert!(matches!(outcome, Err(StoreError::Invariant(_))), "{table}.{column}: {outcome:?}");
+            }
+        }
+        for (table, column) in [
+            ("steps", "position"), ("steps", "wip_limit"), ("steps", "auto_archive_after_hours"), ("tasks", "position"),
+        ] {
+            let outcome = execute(&db.store, &format!("update {table} set {column} = -1")).await;
+            assert!(matches!(outcome, Err(StoreError::Invariant(_))), "{table}.{column}: {outcome:?}");
+        }
+        assert_invariant(execute(&db.store, "update queued_messages set state = 'attempted'").await);
+    }
+}

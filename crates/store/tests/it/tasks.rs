@@ -1,0 +1,290 @@
+use crate::world::{
+    UNICODE, World, asked, assert_invariant, assert_unique, at, bundle, count, execute, message,
+    permission, prompt, question, read, turn, workspace, write,
+};
+use domain::effect::EffectKind;
+use domain::ids::{StepId, TaskId};
+use domain::queue::{Lane, QueuedPrompt, QueuedState};
+use domain::task::{Origin, Priority, Task, TaskState, TitleMode};
+use domain::workflow::MoveTrigger;
+use std::slice::from_ref;
+use store::tasks::{
+    ancestors, children, delete, find, find_by_external_id, height, insert, next_position, shift,
+    update,
+};
+use store::workflows::{StepSignal, StepTransition};
+use store::{Store, Write};
+
+async fn stored(store: &Store, id: TaskId) -> Option<Task> {
+    read(store, async |db| find(db, id).await).await
+}
+
+/// A task with a value in every column that may be empty.
+async fn whole_task(world: &World) -> Task {
+    let parent = world.add_task().await;
+    let session = world.add_session(&parent).await;
+    Task {
+        title: UNICODE.to_owned(),
+        description: UNICODE.repeat(10),
+        state: TaskState::InProgress,
+        priority: Some(Priority::Critical),
+        position: 7,
+        parent_id: Some(parent.id),
+        autopilot: true,
+        origin: Origin::AgentCreated,
+        external_id: Some(UNICODE.to_owned()),
+        title_mode: TitleMode::Claimed,
+        title_owner_session_id: Some(session.id),
+        agent_profile_id: Some(world.profile.id),
+        working_directory: Some("/tmp/ö".to_owned()),
+        interrupted_at: Some(at(3)),
+        archived_at: Some(at(4)),
+        created_at: at(1),
+        updated_at: at(2),
+        version: i64::MAX - 1,
+        ..world.task()
+    }
+}
+
+store::on_both_engines! {
+    async fn a_task_is_read_as_it_was_written(db: TestDb) {
+        let world = World::new(&db).await;
+        let bare = world.add_task().await;
+        let whole = whole_task(&world).await;
+        world.put_task(whole.clone()).await;
+        assert_eq!(stored(&db.store, bare.id).await, Some(bare));
+        assert_eq!(stored(&db.store, whole.id).await, Some(whole));
+        assert_eq!(stored(&db.store, TaskId::new()).await, None);
+    }
+
+    async fn a_description_may_be_long_and_hold_any_character(db: TestDb) {
+        let world = World::new(&db).await;
+        let long = world.put_task(Task { description: "🛫é".repeat(50_000), ..world.task() }).await;
+        assert!(long.description.len() >= 300_000);
+        assert_eq!(stored(&db.store, long.id).await, Some(long));
+
+        // Postgres has no U+0000.
+        let broken = Task {
+            description: "a\0b".to_owned(),
+            title: "\0".to_owned(),
+            external_id: Some("k\0".to_owned()),
+            ..world.task()
+        };
+        let broken = world.put_task(broken).await;
+        let mended = stored(&db.store, broken.id).await.unwrap();
+        assert_eq!((mended.description.as_str(), mended.title.as_str()), ("a\u{FFFD}b", "\u{FFFD}"));
+        let found = read(&db.store, async |db| find_by_external_id(db, world.workspace.id, "k\0").await).await;
+        assert_eq!(found, Some(mended), "what was stored under a key is found under it");
+    }
+
+    async fn an_update_writes_all_that_may_change_and_nothing_else(db: TestDb) {
+        let world = World::new(&db).await;
+        let before = world.add_task().await;
+        let bystander = world.add_task().await;
+        let mut wanted = Task { id: before.id, version: before.version, ..whole_task(&world).await };
+        wanted.workflow_step_id = world.steps[2].id;
+        // What is fixed at creation keeps its value whatever the struct says.
+        let expected = Task {
+            autopilot: before.autopilot,
+            origin: before.origin,
+            external_id: before.external_id.clone(),
+            created_at: before.created_at,
+            version: before.version + 1,
+            ..wanted.clone()
+        };
+        let done = write(&db.store, async |tx| update(tx, &wanted).await).await.unwrap();
+        assert_eq!(done, Write::Changed);
+        assert_eq!(stored(&db.store, before.id).await, Some(expected.clone()));
+        assert_eq!(stored(&db.store, bystander.id).await, Some(bystander));
+
+        let cleared = Task { version: expected.version, ..before.clone() };
+        let done = write(&db.store, async |tx| update(tx, &cleared).await).await.unwrap();
+        assert_eq!(done, Write::Changed);
+        assert_eq!(stored(&db.store, before.id).await, Some(Task { version: expected.version + 1, ..before }));
+    }
+
+    async fn an_update_with_an_old_version_is_stale(db: TestDb) {
+        let world = World::new(&db).await;
+        let first = world.add_task().await;
+        let second = Task { title: "Second".to_owned(), ..first.clone() };
+        let change = async |task: &Task| write(&db.store, async |tx| update(tx, task).await).await.unwrap();
+        assert_eq!(change(&second).await, Write::Changed);
+        assert_eq!(change(&Task { title: "Third".to_owned(), ..first.clone() }).await, Write::Stale);
+        assert_eq!(stored(&db.store, first.id).await, Some(Task { version: 1, ..second }));
+        assert_eq!(change(&world.task()).await, Write::Stale, "a task that is gone");
+    }
+
+    async fn autopilot_cannot_be_changed_even_by_hand(db: TestDb) {
+        let world = World::new(&db).await;
+        let manual = world.add_task().await;
+        let autopilot = world.put_task(Task { autopilot: true, ..world.task() }).await;
+        for (task, other) in [(&manual, 1), (&autopilot, 0)] {
+            assert_invariant(
+                execute(&db.store, &format!("update tasks set autopilot = {other} where id = '{}'", task.id)).await,
+            );
+            let same = 1 - other;
+            execute(&db.store, &format!("update tasks set autopilot = {same}, title = 'x' where id = '{}'", task.id))
+                .await
+                .unwrap();
+            assert_eq!(stored(&db.store, task.id).await.map(|task| task.autopilot), Some(task.autopilot));
+        }
+    }
+
+    async fn an_external_id_is_unique_in_its_workspace(db: TestDb) {
+        let world = World::new(&db).await;
+        let keyed = || Task { external_id: Some("key".to_owned()), ..world.task() };
+        let first = world.put_task(keyed()).await;
+        assert_unique(write(&db.store, async |tx| insert(tx, &keyed()).await).await);
+        world.add_task().await;
+        world.add_task().await;
+
+        let elsewhere = workspace("Elsewhere");
+        let same_key = Task { workspace_id: elsewhere.id, ..keyed() };
+        write(&db.store, async |tx| {
+            store::workspaces::insert(tx, &elsewhere).await?;
+            insert(tx, &same_key).await
+        })
+        .await
+        .unwrap();
+        let found = async |workspace, key: &str| {
+            read(&db.store, async |db| find_by_external_id(db, workspace, key).await).await.map(|task| task.id)
+        };
+        assert_eq!(found(world.workspace.id, "key").await, Some(first.id));
+        assert_eq!(found(elsewhere.id, "key").await, Some(same_key.id));
+        assert_eq!(found(elsewhere.id, "Key").await, None);
+    }
+
+    async fn a_row_that_breaks_a_rule_is_refused(db: TestDb) {
+        let world = World::new(&db).await;
+        let task = world.task();
+        for (what, broken) in [
+            ("no title", Task { title: String::new(), ..task.clone() }),
+            ("its own parent", Task { parent_id: Some(task.id), ..task.clone() }),
+            ("an unknown parent", Task { parent_id: Some(TaskId::new()), ..task.clone() }),
+            ("an unknown step", Task { workflow_step_id: StepId::new(), ..task.clone() }),
+            ("a negative place", Task { position: -1, ..task.clone() }),
+        ] {
+            let outcome = write(&db.store, async |tx| insert(tx, &broken).await).await;
+            assert!(matches!(outcome, Err(store::StoreError::Invariant(_))), "{what}: {outcome:?}");
+        }
+        assert_eq!(count(&db.store, "tasks").await, 0);
+    }
+
+    async fn deleting_a_task_takes_all_that_is_its_own_and_frees_its_children(db: TestDb) {
+        let world = World::new(&db).await;
+        let parent = world.add_task().await;
+        let doomed = world.add_child(&parent).await;
+        let child = world.add_child(&doomed).await;
+        let child_session = world.add_session(&child).await;
+        let session = world.add_session(&doomed).await;
+        let open = world.put_turn(turn(&session)).await;
+        world.put_message(domain::message::Message { turn_id: Some(open.id), ..message(&session, "hello") }).await;
+        // An attempted prompt points at its turn, and must have one: the order in which rows go matters.
+        let attempted = QueuedPrompt {
+            state: QueuedState::Attempted,
+            turn_id: Some(open.id),
+            ..prompt(&session, Lane::Express)
+        };
+        world.put_prompt(attempted).await;
+        world.put_prompt(prompt(&session, Lane::Normal)).await;
+        world.put_question(question(&session, parent.id)).await;
+        let outliving = world.put_question(question(&child_session, doomed.id)).await;
+        world.put_bundle(bundle(&session, "key")).await;
+        world.put_permission(permission(&session)).await;
+        write(&db.store, async |tx| {
+            store::tokens::insert_session(tx, "hash", doomed.id, session.id, at(0)).await?;
+            store::effects::insert(tx, EffectKind::StopProcess, doomed.id, session.id, None, at(0)).await?;
+            let signal =
+                StepSignal { summary: "done".to_owned(), handoff: None, blockers: None, signaled_at: at(0) };
+            store::workflows::insert_signal(tx, session.id, world.steps[0].id, &signal).await?;
+            let transition = StepTransition {
+                task_id: doomed.id,
+                from: world.steps[0].id,
+                to: world.steps[1].id,
+                trigger: MoveTrigger::Manual,
+                actor: "human",
+                session_id: Some(session.id),
+                at: at(0),
+            };
+            store::workflows::record_transition(tx, &transition).await
+        })
+        .await
+        .unwrap();
+
+        write(&db.store, async |tx| delete(tx, doomed.id).await).await.unwrap();
+
+        assert_eq!(stored(&db.store, doomed.id).await, None);
+        assert_eq!(stored(&db.store, child.id).await, Some(Task { parent_id: None, ..child }));
+        assert_eq!(stored(&db.store, parent.id).await, Some(parent));
+        for table in [
+            "turns", "messages", "queued_messages", "operator_questions", "permissions", "mcp_sessions",
+            "step_signals", "step_transitions",
+        ] {
+            assert_eq!(count(&db.store, table).await, 0, "{table}");
+        }
+        assert_eq!(count(&db.store, "effects").await, 1, "an agent's process must still be ended");
+        assert_eq!(count(&db.store, "sessions").await, 1, "the child's own");
+        let left = read(&db.store, async |db| store::questions::pending(db).await).await;
+        assert_eq!(left, [outliving], "a question outlives the task it is put to");
+        assert_eq!(left[0].questions, asked());
+        write(&db.store, async |tx| delete(tx, TaskId::new()).await).await.unwrap();
+    }
+
+    async fn children_are_listed_by_age_and_archived_ones_too(db: TestDb) {
+        let world = World::new(&db).await;
+        let parent = world.add_task().await;
+        let child = |created| Task { parent_id: Some(parent.id), created_at: at(created), ..world.task() };
+        let young = world.put_task(child(3)).await;
+        let old = world.put_task(child(1)).await;
+        let archived = world.put_task(Task { archived_at: Some(at(9)), ..child(2) }).await;
+        let grandchild = world.add_child(&old).await;
+        assert_eq!(read(&db.store, async |db| children(db, parent.id).await).await, [old.clone(), archived, young]);
+        assert_eq!(read(&db.store, async |db| children(db, old.id).await).await, [grandchild]);
+    }
+
+    async fn ancestors_and_height_follow_the_tree(db: TestDb) {
+        let world = World::new(&db).await;
+        let root = world.add_task().await;
+        let middle = world.add_child(&root).await;
+        let leaf = world.add_child(&middle).await;
+        world.add_child(&root).await;
+        let up = async |id, limit| read(&db.store, async |db| ancestors(db, id, limit).await).await;
+        let down = async |id, limit| read(&db.store, async |db| height(db, id, limit).await).await;
+        assert_eq!(up(leaf.id, 8).await, [middle.clone(), root.clone()], "the direct parent first");
+        assert_eq!(up(leaf.id, 1).await, from_ref(&middle));
+        assert!(up(root.id, 8).await.is_empty());
+        assert!(up(TaskId::new(), 8).await.is_empty());
+        assert_eq!(down(root.id, 8).await, 2);
+        assert_eq!(down(root.id, 1).await, 1);
+        assert_eq!(down(leaf.id, 8).await, 0);
+        assert_eq!(down(TaskId::new(), 8).await, 0);
+
+        // A ring cannot be made through `board`; if one were there, reading must still end.
+        execute(&db.store, &format!("update tasks set parent_id = '{}' where id = '{}'", leaf.id, root.id))
+            .await
+            .unwrap();
+        assert_eq!(up(leaf.id, 8).await.len(), 8);
+        assert_eq!(down(root.id, 8).await, 8);
+    }
+
+    async fn cards_make_room_in_their_own_step_only(db: TestDb) {
+        let world = World::new(&db).await;
+        let (step, other_step) = (world.steps[0].id, world.steps[1].id);
+        let next = async |step| read(&db.store, async |db| next_position(db, step).await).await;
+        assert_eq!(next(step).await, 0);
+        let mut cards = Vec::new();
+        for position in [0, 1, 2] {
+            cards.push(world.put_task(Task { position, ..world.task() }).await);
+        }
+        let elsewhere =
+            world.put_task(Task { position: 1, workflow_step_id: other_step, ..world.task() }).await;
+        assert_eq!(next(step).await, 3);
+        assert_eq!(next(other_step).await, 2);
+
+        write(&db.store, async |tx| shift(tx, step, 1).await).await.unwrap();
+
+        let place = async |task: &Task| stored(&db.store, task.id).await.unwrap().position;
+        assert_eq!([place(&cards[0]).await, place(&cards[1]).await, place(&cards[2]).await], [0, 2, 3]);
+        assert_eq!(place(&elsewhere).await, 1);
+    }
+}

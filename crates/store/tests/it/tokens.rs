@@ -1,0 +1,57 @@
+use crate::world::{UNICODE, World, assert_invariant, assert_unique, at, read, write};
+use domain::ids::{SessionId, TokenId};
+use store::tokens::{find_access, find_session, insert_access, insert_session, revoke_session};
+
+store::on_both_engines! {
+    async fn a_sessions_token_speaks_for_it_until_it_is_revoked(db: TestDb) {
+        let world = World::new(&db).await;
+        let (task, session) = world.add_conversation().await;
+        let another = world.add_session(&task).await;
+        let add = async |hash: &str, session| {
+            write(&db.store, async |tx| insert_session(tx, hash, task.id, session, at(1)).await).await
+        };
+        add("first", session.id).await.unwrap();
+        add("second", session.id).await.unwrap();
+        add("other", another.id).await.unwrap();
+        assert_unique(add("first", another.id).await);
+        assert_invariant(add("third", SessionId::new()).await);
+        let speaks = async |hash: &str| read(&db.store, async |db| find_session(db, hash).await).await;
+        assert_eq!(speaks("first").await, Some((task.id, session.id)));
+        assert_eq!(speaks("second").await, Some((task.id, session.id)));
+        assert_eq!(speaks("First").await, None);
+
+        for now in [at(2), at(3)] {
+            write(&db.store, async |tx| revoke_session(tx, session.id, now).await).await.unwrap();
+        }
+
+        assert_eq!(speaks("first").await, None);
+        assert_eq!(speaks("second").await, None);
+        assert_eq!(speaks("other").await, Some((task.id, another.id)));
+        let stored = read(&db.store, async |db| {
+            db.fetch_raw("select created_at, revoked_at from mcp_sessions where token_hash = 'first'").await
+        })
+        .await;
+        let expected = [at(1), at(2)].map(|time| Some(time.millis().to_string())).to_vec();
+        assert_eq!(stored, [expected], "the first revocation stands");
+    }
+
+    async fn an_access_token_is_found_by_its_hash_until_it_is_revoked(db: TestDb) {
+        let (id, other) = (TokenId::new(), TokenId::new());
+        let add = async |id, name: &str, hash: &str| {
+            write(&db.store, async |tx| insert_access(tx, id, name, hash, at(1)).await).await
+        };
+        add(id, UNICODE, "hash").await.unwrap();
+        add(other, UNICODE, "other").await.unwrap();
+        assert_unique(add(TokenId::new(), "a", "hash").await);
+        assert_invariant(add(TokenId::new(), "", "empty name").await);
+        let found = async |hash: &str| read(&db.store, async |db| find_access(db, hash).await).await;
+        assert_eq!(found("hash").await, Some(id));
+        assert_eq!(found("other").await, Some(other));
+        assert_eq!(found("unknown").await, None);
+        let stored =
+            read(&db.store, async |db| db.fetch_raw("select name, last_used_at from access_tokens limit 1").await).await;
+        assert_eq!(stored, [vec![Some(UNICODE.to_owned()), None]]);
+        crate::world::execute(&db.store, "update access_tokens set revoked_at = 5 where token_hash = 'hash'").await.unwrap();
+        assert_eq!(found("hash").await, None);
+    }
+}

@@ -1,0 +1,261 @@
+use crate::world::{UNICODE, World, at, bundle, permission, prompt, question, read, turn};
+use domain::clarification::{Clarification, ClarificationStatus};
+use domain::ids::TaskId;
+use domain::permission::{Permission, PermissionStatus};
+use domain::question::{ParentQuestion, QuestionStatus};
+use domain::queue::{Lane, QueuedPrompt, QueuedState};
+use domain::session::{Session, SessionState};
+use domain::task::{Origin, PendingAction, Priority, Task, TaskState, TitleMode};
+use domain::turn::{Turn, TurnState};
+use domain::view::{SessionView, TaskView};
+use store::Store;
+use store::views::{TaskFilter, sessions, task, tasks};
+
+/// What a task without sessions looks like.
+fn bare_view(task: &Task) -> TaskView {
+    TaskView {
+        id: task.id,
+        workspace_id: task.workspace_id,
+        workflow_id: task.workflow_id,
+        workflow_step_id: task.workflow_step_id,
+        title: task.title.clone(),
+        description: task.description.clone(),
+        state: task.state,
+        priority: task.priority,
+        position: task.position,
+        parent_id: task.parent_id,
+        autopilot: task.autopilot,
+        origin: task.origin,
+        external_id: task.external_id.clone(),
+        title_mode: task.title_mode,
+        agent_profile_id: task.agent_profile_id,
+        working_directory: task.working_directory.clone(),
+        interrupted: task.interrupted_at.is_some(),
+        archived_at: task.archived_at,
+        created_at: task.created_at,
+        updated_at: task.updated_at,
+        primary_session_id: None,
+        primary_session_state: None,
+        primary_session_pending_action: None,
+        task_pending_action: None,
+        needs_operator: false,
+        session_count: 0,
+        queued_prompt_count: 0,
+        primary_agent_name: None,
+        error_message: None,
+        turn_started_at: None,
+    }
+}
+
+async fn view(store: &Store, id: TaskId) -> TaskView {
+    read(store, async |db| task(db, id).await).await.unwrap()
+}
+
+async fn ids(store: &Store, filter: TaskFilter) -> Vec<TaskId> {
+    read(store, async |db| tasks(db, &filter).await)
+        .await
+        .iter()
+        .map(|task| task.id)
+        .collect()
+}
+
+store::on_both_engines! {
+    async fn a_task_view_shows_the_task_and_its_primary_session(db: TestDb) {
+        let world = World::new(&db).await;
+        let parent = world.add_task().await;
+        let whole = Task {
+            title: UNICODE.to_owned(),
+            description: UNICODE.to_owned(),
+            state: TaskState::Review,
+            priority: Some(Priority::Low),
+            position: 4,
+            parent_id: Some(parent.id),
+            autopilot: true,
+            origin: Origin::Routine,
+            external_id: Some("key".to_owned()),
+            title_mode: TitleMode::Pending,
+            agent_profile_id: Some(world.profile.id),
+            working_directory: Some("/work".to_owned()),
+            interrupted_at: Some(at(1)),
+            archived_at: Some(at(2)),
+            updated_at: at(3),
+            ..world.task()
+        };
+        let whole = world.put_task(whole).await;
+        assert_eq!(view(&db.store, parent.id).await, bare_view(&parent));
+        assert_eq!(view(&db.store, whole.id).await, bare_view(&whole));
+        assert_eq!(read(&db.store, async |db| task(db, TaskId::new()).await).await, None);
+
+        let primary = Session {
+            is_primary: true,
+            state: SessionState::WaitingForInput,
+            error_message: Some(UNICODE.to_owned()),
+            ..world.session(&whole)
+        };
+        let primary = world.put_session(primary).await;
+        let other = world.add_session(&whole).await;
+        let over = Turn { state: TurnState::Completed, completed_at: Some(at(6)), ..turn(&primary) };
+        world.put_turn(over).await;
+        let open = world.put_turn(Turn { started_at: at(8), ..turn(&other) }).await;
+        world.put_prompt(prompt(&primary, Lane::Normal)).await;
+        world.put_prompt(prompt(&other, Lane::Normal)).await;
+        let attempted =
+            QueuedPrompt { state: QueuedState::Attempted, turn_id: Some(open.id), ..prompt(&other, Lane::Normal) };
+        world.put_prompt(attempted).await;
+        let expected = TaskView {
+            primary_session_id: Some(primary.id),
+            primary_session_state: Some(SessionState::WaitingForInput),
+            session_count: 2,
+            queued_prompt_count: 2,
+            primary_agent_name: Some(world.agent.name.clone()),
+            error_message: Some(UNICODE.to_owned()),
+            turn_started_at: Some(at(8)),
+            ..bare_view(&whole)
+        };
+        assert_eq!(view(&db.store, whole.id).await, expected);
+        assert_eq!(view(&db.store, parent.id).await, bare_view(&parent));
+    }
+
+    async fn what_is_pending_shows_on_its_session_and_on_its_task(db: TestDb) {
+        let world = World::new(&db).await;
+        let parent = world.add_task().await;
+        let child = world.add_child(&parent).await;
+        let primary = world.put_session(Session { is_primary: true, ..world.session(&child) }).await;
+        let other = world.add_session(&child).await;
+        let shown = async || {
+            let view = view(&db.store, child.id).await;
+            (view.primary_session_pending_action, view.task_pending_action, view.needs_operator)
+        };
+        let shown_by_session = async |session: &Session| {
+            let views = read(&db.store, async |db| sessions(db, child.id).await).await;
+            views.into_iter().find(|view| view.id == session.id).unwrap().pending_action
+        };
+        let (clarification, permitted) = (Some(PendingAction::Clarification), Some(PendingAction::Permission));
+        assert_eq!(shown().await, (None, None, false));
+
+        // Resolved rows are nothing pending.
+        world.put_bundle(Clarification {
+            status: ClarificationStatus::Answered,
+            resolved_at: Some(at(1)),
+            ..bundle(&primary, "over")
+        }).await;
+        world.put_permission(Permission {
+            status: PermissionStatus::Cancelled,
+            resolved_at: Some(at(1)),
+            ..permission(&primary)
+        }).await;
+        world.put_question(ParentQuestion {
+            status: QuestionStatus::Stale,
+            resolved_at: Some(at(1)),
+            ..question(&primary, parent.id)
+        }).await;
+        assert_eq!(shown().await, (None, None, false));
+
+        // A child that waits for its parent needs no operator.
+        world.put_question(question(&other, parent.id)).await;
+        assert_eq!(shown().await, (None, clarification, false));
+        assert_eq!(shown_by_session(&other).await, clarification);
+        assert_eq!(shown_by_session(&primary).await, None);
+        world.put_question(question(&primary, parent.id)).await;
+        assert_eq!(shown().await, (clarification, clarification, false));
+        assert_eq!(view(&db.store, parent.id).await.task_pending_action, None, "the parent itself asks nothing");
+
+        world.put_bundle(bundle(&primary, "open")).await;
+        assert_eq!(shown().await, (clarification, clarification, true));
+        // A permission goes before a question.
+        world.put_permission(permission(&other)).await;
+        assert_eq!(shown().await, (clarification, permitted, true));
+        assert_eq!(shown_by_session(&other).await, permitted);
+        world.put_permission(permission(&primary)).await;
+        assert_eq!(shown().await, (permitted, permitted, true));
+        assert_eq!(shown_by_session(&primary).await, permitted);
+    }
+
+    async fn tasks_are_filtered_by_everything_that_is_given(db: TestDb) {
+        let world = World::new(&db).await;
+        let elsewhere = World::beside(&db, "Other agent").await;
+        let a = world.put_task(Task { position: 1, ..world.task() }).await;
+        let b = world.put_task(Task { position: 0, parent_id: Some(a.id), ..world.task() }).await;
+        let in_review = Task {
+            workflow_step_id: world.steps[2].id,
+            state: TaskState::Review,
+            parent_id: Some(a.id),
+            ..world.task()
+        };
+        let c = world.put_task(in_review).await;
+        let archived = world.put_task(Task { archived_at: Some(at(1)), parent_id: Some(a.id), ..world.task() }).await;
+        let d = world.put_task(elsewhere.task()).await;
+
+        let all = TaskFilter { limit: 100, by_age: true, ..TaskFilter::default() };
+        let here = TaskFilter { workspace_id: Some(world.workspace.id), ..all };
+        let of = async |filter| ids(&db.store, filter).await;
+        assert_eq!(of(all).await, [a.id, b.id, c.id, d.id]);
+        assert_eq!(of(TaskFilter { include_archived: true, ..all }).await, [a.id, b.id, c.id, archived.id, d.id]);
+        assert_eq!(of(here).await, [a.id, b.id, c.id]);
+        assert_eq!(of(TaskFilter { workflow_id: Some(elsewhere.workflow.id), ..all }).await, [d.id]);
+        assert_eq!(of(TaskFilter { workflow_step_id: Some(world.steps[2].id), ..all }).await, [c.id]);
+        assert_eq!(of(TaskFilter { parent_id: Some(a.id), ..all }).await, [b.id, c.id]);
+        assert_eq!(of(TaskFilter { state: Some(TaskState::Review), ..all }).await, [c.id]);
+        let nothing = TaskFilter { state: Some(TaskState::Review), workflow_step_id: Some(world.steps[0].id), ..all };
+        assert!(of(nothing).await.is_empty());
+        assert_eq!(of(TaskFilter { after: Some(a.id), ..here }).await, [b.id, c.id]);
+        assert_eq!(of(TaskFilter { after: Some(a.id), limit: 1, ..here }).await, [b.id]);
+        let board = of(TaskFilter { by_age: false, ..here }).await;
+        let first_step_first = world.steps[0].id < world.steps[2].id;
+        assert_eq!(board, if first_step_first { [b.id, a.id, c.id] } else { [c.id, b.id, a.id] });
+        let views = read(&db.store, async |db| tasks(db, &here).await).await;
+        assert_eq!(views, [bare_view(&a), bare_view(&b), bare_view(&c)]);
+    }
+
+    async fn a_session_view_shows_the_session_and_what_it_waits_for(db: TestDb) {
+        let world = World::new(&db).await;
+        let task = world.add_task().await;
+        let whole = Session {
+            name: Some(UNICODE.to_owned()),
+            state: SessionState::Failed,
+            is_primary: true,
+            is_passthrough: true,
+            workspace_path: Some("/work".to_owned()),
+            error_message: Some(UNICODE.to_owned()),
+            auto_run: false,
+            started_at: Some(at(2)),
+            completed_at: Some(at(3)),
+            created_at: at(1),
+            updated_at: at(4),
+            ..world.session(&task)
+        };
+        let whole = world.put_session(whole).await;
+        let bare = world.add_session(&task).await;
+        let open = world.put_turn(Turn { started_at: at(5), ..turn(&bare) }).await;
+        world.put_prompt(prompt(&bare, Lane::Express)).await;
+        let attempted =
+            QueuedPrompt { state: QueuedState::Attempted, turn_id: Some(open.id), ..prompt(&bare, Lane::Normal) };
+        world.put_prompt(attempted).await;
+        let shown = |session: &Session| SessionView {
+            id: session.id,
+            task_id: session.task_id,
+            name: session.name.clone(),
+            state: session.state,
+            is_primary: session.is_primary,
+            is_passthrough: session.is_passthrough,
+            agent_profile_id: session.agent_profile_id,
+            agent_name: world.agent.name.clone(),
+            workspace_path: session.workspace_path.clone(),
+            error_message: session.error_message.clone(),
+            pending_action: None,
+            auto_run: session.auto_run,
+            queued_prompt_count: 0,
+            turn_started_at: None,
+            started_at: session.started_at,
+            completed_at: session.completed_at,
+            created_at: session.created_at,
+            updated_at: session.updated_at,
+        };
+        let expected = [
+            shown(&whole),
+            SessionView { queued_prompt_count: 1, turn_started_at: Some(at(5)), ..shown(&bare) },
+        ];
+        assert_eq!(read(&db.store, async |db| sessions(db, task.id).await).await, expected, "newest first");
+        assert!(read(&db.store, async |db| sessions(db, TaskId::new()).await).await.is_empty());
+    }
+}

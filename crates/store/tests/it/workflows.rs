@@ -1,0 +1,178 @@
+use crate::world::{
+    UNICODE, World, assert_invariant, assert_unique, at, execute, read, workflow, write,
+};
+use domain::ids::{StepId, WorkflowId};
+use domain::workflow::{
+    EnterAction, MoveAction, MoveTrigger, StageType, Step, StepEvents, Workflow,
+};
+use store::workflows::{
+    StepSignal, StepTransition, automatic_moves_since, clear_signals, find, has_signal, insert,
+    insert_signal, insert_step, list, record_transition, steps,
+};
+
+store::on_both_engines! {
+    async fn a_workflow_is_read_as_it_was_written(db: TestDb) {
+        let world = World::new(&db).await;
+        let whole = Workflow {
+            description: UNICODE.to_owned(),
+            prompt: UNICODE.to_owned(),
+            agent_profile_id: Some(world.profile.id),
+            sort_order: -1,
+            hidden: true,
+            updated_at: at(1),
+            ..workflow(world.workspace.id, UNICODE)
+        };
+        write(&db.store, async |tx| insert(tx, &whole).await).await.unwrap();
+        assert_eq!(read(&db.store, async |db| find(db, whole.id).await).await.as_ref(), Some(&whole));
+        assert_eq!(read(&db.store, async |db| find(db, WorkflowId::new()).await).await, None);
+        let listed = read(&db.store, async |db| list(db, world.workspace.id).await).await;
+        assert_eq!(listed, [whole, world.workflow]);
+    }
+
+    async fn a_step_is_read_as_it_was_written(db: TestDb) {
+        let world = World::new(&db).await;
+        let workflow = workflow(world.workspace.id, "Another");
+        let target = StepId::new();
+        let bare = Step { workflow_id: workflow.id, position: 3, is_start_step: false, ..world.steps[3].clone() };
+        let bare = Step { id: StepId::new(), events: StepEvents::default(), ..bare };
+        let whole = Step {
+            id: target,
+            workflow_id: workflow.id,
+            name: UNICODE.to_owned(),
+            position: 1,
+            color: UNICODE.to_owned(),
+            prompt: UNICODE.to_owned(),
+            events: StepEvents {
+                on_enter: vec![EnterAction::AutoStartAgent],
+                on_turn_start: vec![MoveAction::MoveToPrevious, MoveAction::MoveToNext],
+                on_turn_complete: vec![MoveAction::MoveToStep { step_id: target }],
+            },
+            allow_manual_move: false,
+            is_start_step: true,
+            show_in_command_panel: false,
+            auto_archive_after_hours: i64::MAX,
+            agent_profile_id: Some(world.profile.id),
+            wip_limit: 3,
+            pull_from_step_id: Some(bare.id),
+            stage_type: StageType::Approval,
+            auto_advance_requires_signal: true,
+            cancel_triggers_turn_complete: true,
+        };
+        write(&db.store, async |tx| {
+            insert(tx, &workflow).await?;
+            insert_step(tx, &bare).await?;
+            insert_step(tx, &whole).await
+        })
+        .await
+        .unwrap();
+        assert_eq!(read(&db.store, async |db| steps(db, workflow.id).await).await, [whole, bare]);
+        assert_eq!(read(&db.store, async |db| steps(db, world.workflow.id).await).await, world.steps);
+        assert!(read(&db.store, async |db| steps(db, WorkflowId::new()).await).await.is_empty());
+    }
+
+    async fn a_workflow_has_one_start_step(db: TestDb) {
+        let world = World::new(&db).await;
+        let second = Step { id: StepId::new(), is_start_step: true, position: 9, ..world.steps[3].clone() };
+        assert_unique(write(&db.store, async |tx| insert_step(tx, &second).await).await);
+    }
+
+    async fn only_moves_that_nobody_made_by_hand_are_counted(db: TestDb) {
+        let world = World::new(&db).await;
+        let task = world.add_task().await;
+        let other = world.add_task().await;
+        let session = world.add_session(&task).await;
+        let mut transition = StepTransition {
+            task_id: task.id,
+            from: world.steps[0].id,
+            to: world.steps[1].id,
+            trigger: MoveTrigger::Manual,
+            actor: "human",
+            session_id: None,
+            at: at(10),
+        };
+        write(&db.store, async |tx| {
+            for trigger in MoveTrigger::ALL {
+                transition.trigger = *trigger;
+                record_transition(tx, &transition).await?;
+            }
+            transition.at = at(20);
+            transition.actor = "agent";
+            transition.session_id = Some(session.id);
+            record_transition(tx, &transition).await?;
+            transition.actor = "system";
+            transition.task_id = other.id;
+            record_transition(tx, &transition).await
+        })
+        .await
+        .unwrap();
+        let moves = async |since| {
+            read(&db.store, async |db| automatic_moves_since(db, task.id, since).await).await
+        };
+        let by_hand = MoveTrigger::ALL.iter().filter(|trigger| **trigger == MoveTrigger::Manual).count();
+        let automatic = i64::try_from(MoveTrigger::ALL.len() - by_hand).unwrap();
+        assert_eq!(moves(at(0)).await, automatic + 1);
+        assert_eq!(moves(at(10)).await, automatic + 1, "the moment itself counts");
+        assert_eq!(moves(at(11)).await, 1);
+        assert_eq!(moves(at(21)).await, 0);
+        let stored = read(&db.store, async |db| {
+            db.fetch_raw(
+                "select task_id, from_step_id, to_step_id, move_trigger, actor, session_id, created_at from step_transitions \
+                 where actor = 'agent'",
+            )
+            .await
+        })
+        .await;
+        let expected = [
+            task.id.to_string(),
+            world.steps[0].id.to_string(),
+            world.steps[1].id.to_string(),
+            MoveTrigger::TaskUpdate.to_string(),
+            "agent".to_owned(),
+            session.id.to_string(),
+            at(20).millis().to_string(),
+        ];
+        assert_eq!(stored, [expected.map(Some).to_vec()]);
+        assert_invariant(
+            execute(&db.store, "update step_transitions set actor = 'somebody' where actor = 'agent'").await,
+        );
+    }
+
+    async fn a_session_signals_a_step_once(db: TestDb) {
+        let world = World::new(&db).await;
+        let (task, session) = world.add_conversation().await;
+        let another = world.add_session(&task).await;
+        let step = world.steps[1].id;
+        let signal = StepSignal {
+            summary: UNICODE.to_owned(),
+            handoff: Some(UNICODE.to_owned()),
+            blockers: Some("none".to_owned()),
+            signaled_at: at(1),
+        };
+        let give = async |session, step, signal: &StepSignal| {
+            write(&db.store, async |tx| insert_signal(tx, session, step, signal).await).await.unwrap()
+        };
+        let given = async |session, step| {
+            read(&db.store, async |db| has_signal(db, session, step).await).await
+        };
+        assert!(!given(session.id, step).await);
+        assert!(give(session.id, step, &signal).await);
+        let repeated = StepSignal { summary: "again".to_owned(), handoff: None, blockers: None, signaled_at: at(2) };
+        assert!(!give(session.id, step, &repeated).await, "the first one stands");
+        assert!(give(another.id, step, &repeated).await);
+        assert!(give(session.id, world.steps[2].id, &repeated).await);
+        assert!(given(session.id, step).await);
+        assert!(!given(session.id, world.steps[3].id).await);
+        let stored = read(&db.store, async |db| {
+            db.fetch_raw("select summary, handoff, blockers, signaled_at from step_signals where signaled_at < 1790000000002")
+                .await
+        })
+        .await;
+        let expected = [UNICODE.to_owned(), UNICODE.to_owned(), "none".to_owned(), at(1).millis().to_string()];
+        assert_eq!(stored, [expected.map(Some).to_vec()]);
+
+        write(&db.store, async |tx| clear_signals(tx, session.id).await).await.unwrap();
+        assert!(!given(session.id, step).await);
+        assert!(!given(session.id, world.steps[2].id).await);
+        assert!(given(another.id, step).await, "another session's signal stays");
+    }
+}
