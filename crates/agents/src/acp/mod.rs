@@ -1,6 +1,6 @@
 //! The adapter to agents that speak the Agent Client Protocol (version 1) on stdio.
 //!
-//! [`launch`] starts a process, shakes hands and gives back a [`Launched`]: the handle to talk to it and what the
+//! [`launch()`] starts a process, shakes hands and gives back a [`Launched`]: the handle to talk to it and what the
 //! agent said about itself. Everything the agent says afterwards arrives as [`AgentEvent`](crate::AgentEvent)s on the
 //! channel that was handed in.
 //!
@@ -14,7 +14,7 @@
 //! # Back-pressure
 //!
 //! Events go through the caller's bounded channel, and nothing else is buffered. When the channel is full the adapter
-//! stops reading, the pipe fills and the agent blocks. Two rules follow for callers: whoever waits for [`launch`] or a
+//! stops reading, the pipe fills and the agent blocks. Two rules follow for callers: whoever waits for [`launch()`] or a
 //! turn must drain events meanwhile, and the capacity should be small (64 is plenty), since a single event may hold
 //! [`LINE_LIMIT`] bytes.
 

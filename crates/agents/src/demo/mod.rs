@@ -10,11 +10,12 @@
 //! 1. The prompt is written to the conversation's history before anything else happens.
 //! 2. A child's question (its hidden block has the line `AUTOPILOT CHILD QUESTION`) is answered after a pause.
 //! 3. A prompt that begins with `e2e:` is a script, one directive a line; one that begins with `/` names a script that
-//!    is built in. See [`script`] and [`scenarios`].
+//!    is built in. The modules `script` and `scenarios` list them.
 //! 4. If an earlier script has a section left, any other prompt runs it, as `{prompt}`.
 //! 5. Everything else gets a short reply that repeats it.
 //!
-//! A cancel stops a script where it stands. See [`fill`] for the placeholders that scripts may use.
+//! A cancel stops a script where it stands. The module `fill` lists the placeholders that
+//! scripts may use.
 //!
 //! # What it keeps
 //!
