@@ -31,6 +31,8 @@ use crate::{
 
 /// The hidden subcommand under which the binary runs [`guard::run`](crate::guard::run).
 pub(crate) const SUBCOMMAND: &str = "agent-guard";
+/// Names the file that the guard is to hold locked; for the guard alone.
+pub(crate) const LOCK_VARIABLE: &str = "FLIGHTDECK_AGENT_LOCK";
 /// The guard's exit code when there is no such program; a shell's.
 pub(crate) const NOT_FOUND: i32 = 127;
 /// The guard's exit code when the program cannot be run; a shell's.
@@ -106,6 +108,9 @@ pub(crate) fn start(spec: &LaunchSpec) -> Result<AgentProcess, LaunchError> {
     }
     // A question to an operator may stay open for two hours, and Claude gives tools a minute without this.
     command.env("MCP_TOOL_TIMEOUT", "7200000").envs(&spec.env);
+    if let Some(lock) = &spec.lock {
+        command.env(LOCK_VARIABLE, lock);
+    }
     let failed = |reason: String| LaunchError::Guard {
         path: guard.clone(),
         reason,

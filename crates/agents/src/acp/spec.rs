@@ -17,6 +17,9 @@ pub struct LaunchSpec {
     pub cwd: PathBuf,
     /// The executable that offers [`guard::run`](crate::guard::run) as `agent-guard`. Our own when absent.
     pub guard_exe: Option<PathBuf>,
+    /// A file that is held locked while the agent, or anything it started, is alive. A start waits for it: so two agents
+    /// never work in one conversation, even when the host was killed and started again at once.
+    pub lock: Option<PathBuf>,
     /// The MCP server to hand to the agent. An agent that cannot take it is not started.
     pub mcp: Option<McpEndpoint>,
     /// Mode to work in, by id. Set when the agent offers it.
@@ -44,6 +47,7 @@ impl LaunchSpec {
             env_remove: Vec::new(),
             cwd: cwd.into(),
             guard_exe: None,
+            lock: None,
             mcp: None,
             mode: None,
             model: None,

@@ -10,12 +10,18 @@
 //! is all that is known. What nothing can help against is somebody killing the guard itself with `kill -9`; the agent
 //! then sees its input end.
 //!
+//! With `FLIGHTDECK_AGENT_LOCK` set, the guard holds that file locked from before the start until everything is gone. Whoever
+//! starts an agent for the same conversation, after a crash of the host for example, then waits until the old one has
+//! let go: a prompt that still lies in the old one's pipe must not be read after it was sent again.
+//!
 //! The exit code is the agent's, or 128 and the number of the signal that ended it.
 
 mod descendants;
 
 use std::{
+    env,
     ffi::OsString,
+    fs::File,
     io::{self, Read, Write},
     os::unix::process::ExitStatusExt,
     process::{ExitStatus, Stdio},
@@ -38,7 +44,7 @@ use tokio::{
     time,
 };
 
-use crate::process::{CANNOT_RUN, NOT_FOUND, guards_line};
+use crate::process::{CANNOT_RUN, LOCK_VARIABLE, NOT_FOUND, guards_line};
 
 /// From the end of the input to a polite signal.
 const UNTIL_TERM: Duration = Duration::from_secs(1);
@@ -69,6 +75,19 @@ pub async fn run(command: Vec<OsString>) -> i32 {
         complain("signals cannot be caught");
         return CANNOT_RUN;
     };
+    let lock = tokio::select! {
+        lock = hold_lock() => lock,
+        _ = terminate.recv() => return exit_of_signal(Signal::SIGTERM),
+        _ = interrupt.recv() => return exit_of_signal(Signal::SIGINT),
+        _ = hangup.recv() => return exit_of_signal(Signal::SIGHUP),
+    };
+    let _lock = match lock {
+        Ok(lock) => lock,
+        Err(error) => {
+            complain(&format!("the conversation's lock cannot be taken: {error}"));
+            return CANNOT_RUN;
+        }
+    };
     descendants::adopt_orphans();
     #[expect(
         clippy::disallowed_methods,
@@ -76,6 +95,7 @@ pub async fn run(command: Vec<OsString>) -> i32 {
     )]
     let spawned = Command::new(&program)
         .args(command)
+        .env_remove(LOCK_VARIABLE)
         .stdin(Stdio::piped())
         .process_group(0)
         .spawn();
@@ -121,6 +141,21 @@ pub async fn run(command: Vec<OsString>) -> i32 {
     }
 }
 
+/// Waits for the conversation's lock, when one is named. It is let go when the file is closed, so at the latest with this
+/// process; the agent does not inherit it.
+async fn hold_lock() -> io::Result<Option<File>> {
+    let Some(path) = env::var_os(LOCK_VARIABLE) else {
+        return Ok(None);
+    };
+    tokio::task::spawn_blocking(move || {
+        let file = File::options().create(true).append(true).open(path)?;
+        file.lock()?;
+        Ok(Some(file))
+    })
+    .await
+    .map_err(io::Error::other)?
+}
+
 /// Ends the agent: a polite signal after `until_term`, the kill after [`UNTIL_KILL`].
 async fn end(
     agent: &mut Child,
@@ -143,6 +178,10 @@ fn send(group: Option<Pid>, signal: Signal) {
         // Nobody left is what we want.
         let _ = killpg(group, signal);
     }
+}
+
+fn exit_of_signal(signal: Signal) -> i32 {
+    128 + signal as i32
 }
 
 fn exit_code(status: ExitStatus) -> i32 {

@@ -12,6 +12,7 @@ use crate::support::{Agent, canned, demo, folder, mcp::Server, soon, text, trial
 
 trials![
     a_killed_agent_remembers_which_prompts_it_saw,
+    a_start_waits_until_the_conversations_other_agent_is_gone,
     history_is_not_told_again_but_what_holds_is,
     a_refused_load_falls_back_to_a_new_conversation,
     an_agent_that_cannot_load_starts_afresh,
@@ -57,6 +58,21 @@ async fn a_killed_agent_remembers_which_prompts_it_saw() {
     again.turn(prompt("p-2", "on we go")).await;
     let log = fs::read_to_string(folder.path().join("history/prompts.log")).expect("a list");
     assert_eq!(log, "p-1\np-last\np-2\n");
+}
+
+async fn a_start_waits_until_the_conversations_other_agent_is_gone() {
+    let folder = folder();
+    let mut spec = demo(folder.path());
+    spec.lock = Some(folder.path().join("conversation.lock"));
+    let first = Agent::launch(spec.clone()).await;
+    let held = fs::File::open(folder.path().join("conversation.lock")).expect("it is there");
+    assert!(held.try_lock().is_err(), "the first agent holds it");
+    let second = tokio::spawn(Agent::launch(spec));
+    first.turn(text("still here")).await;
+    assert!(!second.is_finished());
+    first.handle().shutdown().await;
+    let second = soon("the second start", second).await.expect("no panic");
+    second.turn(text("my turn")).await;
 }
 
 async fn history_is_not_told_again_but_what_holds_is() {
