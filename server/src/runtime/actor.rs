@@ -319,6 +319,7 @@ impl Actor {
         spec.args = plan.agent.args.clone();
         spec.env = plan.agent.env.clone();
         spec.guard_exe = Some(self.config.guard_exe.clone());
+        spec.lock = Some(self.config.locks_dir.join(format!("{}.lock", self.session)));
         spec.mcp = plan.token.as_ref().map(|token| McpEndpoint {
             name: SERVER_NAME.to_owned(),
             url: self.config.mcp_url.clone(),

@@ -37,6 +37,8 @@ pub struct RuntimeConfig {
     pub mcp_url: String,
     /// The executable that offers `agent-guard`.
     pub guard_exe: PathBuf,
+    /// An existing folder for the locks of conversations; one file a session.
+    pub locks_dir: PathBuf,
     /// An agent that waits for input is ended after this long, when its conversation can be loaded again.
     pub idle_timeout: Duration,
     /// An agent that does not end its turn within this after a cancel is ended by force.
@@ -52,11 +54,13 @@ impl RuntimeConfig {
         node: impl Into<String>,
         mcp_url: impl Into<String>,
         guard_exe: impl Into<PathBuf>,
+        locks_dir: impl Into<PathBuf>,
     ) -> Self {
         Self {
             node: node.into(),
             mcp_url: mcp_url.into(),
             guard_exe: guard_exe.into(),
+            locks_dir: locks_dir.into(),
             idle_timeout: Duration::from_secs(30 * 60),
             cancel_grace: Duration::from_secs(10),
             start_timeout: Duration::from_secs(5 * 60),
