@@ -87,7 +87,8 @@ ids! {
     TokenId = "token_id";
 }
 
-fn parse_uuid(noun: &str, text: &str) -> Result<Uuid, Refusal> {
+/// Reads a full UUID for the field `noun`. What was given instead is not repeated; that it looks shortened is.
+pub fn parse_uuid(noun: &str, text: &str) -> Result<Uuid, Refusal> {
     let trimmed = text.trim();
     if trimmed.len() == 36
         && let Ok(id) = Uuid::try_parse(trimmed)

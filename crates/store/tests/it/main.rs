@@ -19,6 +19,7 @@ mod queue;
 mod schema;
 mod sessions;
 mod shape;
+mod stats;
 mod tasks;
 mod tokens;
 mod transactions;

@@ -1,0 +1,218 @@
+//! The subcommands of `flightdeck`.
+
+use crate::config::{Config, Overrides};
+use crate::{data_dir, log, serve};
+use board::{Actor, Board, Clock};
+use clap::{Args, Parser, Subcommand};
+use std::ffi::OsString;
+use std::io::Write;
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::time::Duration;
+use store::Store;
+
+/// A self-hosted board on which operators delegate work to coding agents.
+#[derive(Debug, Parser)]
+#[command(
+    name = "flightdeck",
+    version,
+    arg_required_else_help = true,
+    max_term_width = 100
+)]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Run the server: web app, JSON API, MCP route and the agents
+    Serve(ServeArgs),
+    /// Be the demo agent: a scripted coding agent that speaks ACP on standard input and output
+    DemoAgent(DemoArgs),
+    /// Manage access tokens of outside MCP clients
+    Token {
+        #[command(subcommand)]
+        command: TokenCommand,
+    },
+    /// Run an agent so that it ends together with whoever started it
+    #[command(hide = true)]
+    AgentGuard {
+        /// The command and its arguments, after `--`
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true, required = true)]
+        command: Vec<OsString>,
+    },
+}
+
+#[derive(Debug, Args)]
+struct ServeArgs {
+    #[command(flatten)]
+    settings: Overrides,
+    /// Print the settings in force, as a flightdeck.toml, and end
+    #[arg(long)]
+    print_config: bool,
+}
+
+#[derive(Debug, Args)]
+struct DemoArgs {
+    /// Folder in which conversations are kept, so that they can be resumed
+    #[arg(long, value_name = "DIR")]
+    history_dir: Option<PathBuf>,
+    /// Milliseconds to wait before a child's question is answered
+    #[arg(long, value_name = "MS")]
+    answer_delay_ms: Option<u64>,
+    /// Milliseconds to wait before each step of a script
+    #[arg(long, value_name = "MS")]
+    step_delay_ms: Option<u64>,
+    /// Say that MCP servers over HTTP cannot be used
+    #[arg(long)]
+    no_http_mcp: bool,
+    /// Say that conversations cannot be loaded again
+    #[arg(long)]
+    no_load_session: bool,
+    /// Ask for a login instead of opening a conversation
+    #[arg(long)]
+    auth_required: bool,
+}
+
+#[derive(Debug, Subcommand)]
+enum TokenCommand {
+    /// Make an access token and print it, alone on the last line; it cannot be shown again
+    Create(TokenArgs),
+}
+
+#[derive(Debug, Args)]
+struct TokenArgs {
+    /// Which client the token is for
+    #[arg(long)]
+    name: String,
+    /// Folder of the server's data
+    #[arg(long, value_name = "DIR", env = "FLIGHTDECK_DATA_DIR")]
+    data_dir: Option<PathBuf>,
+    /// The server's database, when it is not the one in its data folder
+    #[arg(
+        long,
+        value_name = "URL",
+        env = "FLIGHTDECK_DATABASE_URL",
+        hide_env_values = true
+    )]
+    database_url: Option<String>,
+    /// Settings file; flightdeck.toml in the current folder when there is one
+    #[arg(long, value_name = "FILE", env = "FLIGHTDECK_CONFIG")]
+    config: Option<PathBuf>,
+}
+
+/// Reads the command line and does what it says.
+#[must_use]
+pub fn main() -> ExitCode {
+    let done = match Cli::parse().command {
+        Command::Serve(args) => run_serve(args),
+        Command::Token {
+            command: TokenCommand::Create(args),
+        } => block_on(create_token(args)),
+        // Both read standard input from a thread that nothing can end: hence the exit.
+        Command::DemoAgent(args) => match block_on(agents::demo::run(demo_options(args))) {
+            Ok(()) => std::process::exit(0),
+            Err(error) => Err(error),
+        },
+        Command::AgentGuard { command } => {
+            match block_on(async { Ok(agents::guard::run(command).await) }) {
+                Ok(code) => std::process::exit(code),
+                Err(error) => Err(error),
+            }
+        }
+    };
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            say(std::io::stderr(), &format!("flightdeck: {error:#}"));
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run_serve(args: ServeArgs) -> anyhow::Result<()> {
+    let config = Config::load(args.settings)?;
+    if args.print_config {
+        say(std::io::stdout(), config.to_toml()?.trim_end());
+        return Ok(());
+    }
+    log::init(config.log_format)?;
+    block_on(async {
+        let server = serve::Server::start(config).await?;
+        say(std::io::stdout(), &format!("listening on {}", server.url()));
+        server.until_signal().await
+    })
+}
+
+async fn create_token(args: TokenArgs) -> anyhow::Result<()> {
+    let config = Config::load(Overrides {
+        data_dir: args.data_dir,
+        database_url: args.database_url,
+        config: args.config,
+        ..Overrides::default()
+    })?;
+    // No lock: tokens may be made beside a running server.
+    data_dir::create(&config.data_dir)?;
+    let store = Store::open(&config.store_options()).await?;
+    let board = Board::new(store.clone(), Clock::system(), config.board_settings());
+    let created = board.token_create(&Actor::Operator, &args.name).await;
+    store.close().await;
+    let (_, token) = created.map_err(board::BoardError::into_refusal)?;
+    say(
+        std::io::stdout(),
+        &format!(
+            "Access token for \"{}\", to be sent as \"Authorization: Bearer …\". It is not shown again:\n{token}",
+            args.name.trim()
+        ),
+    );
+    Ok(())
+}
+
+fn demo_options(args: DemoArgs) -> agents::demo::Options {
+    let usual = agents::demo::Options::default();
+    agents::demo::Options {
+        history_dir: args.history_dir,
+        answer_delay: args
+            .answer_delay_ms
+            .map_or(usual.answer_delay, Duration::from_millis),
+        step_delay: args
+            .step_delay_ms
+            .map_or(usual.step_delay, Duration::from_millis),
+        http_mcp: !args.no_http_mcp,
+        load_session: !args.no_load_session,
+        auth_required: args.auth_required,
+    }
+}
+
+fn block_on<T>(work: impl Future<Output = anyhow::Result<T>>) -> anyhow::Result<T> {
+    tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .build()?
+        .block_on(work)
+}
+
+/// A line for whoever started us. That nobody reads it is no reason to fail.
+fn say(mut out: impl Write, line: &str) {
+    let _ = writeln!(out, "{line}").and_then(|()| out.flush());
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_command_line_is_well_formed() {
+        use clap::CommandFactory;
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn the_guard_passes_on_flags_that_look_like_ours() {
+        let parsed = Cli::parse_from(["flightdeck", "agent-guard", "--", "agent", "--version"]);
+        let Command::AgentGuard { command } = parsed.command else {
+            panic!("not the guard");
+        };
+        assert_eq!(command, ["agent", "--version"]);
+    }
+}

@@ -1,0 +1,285 @@
+//! Settings: by flag, then `FLIGHTDECK_*` in the environment, then `flightdeck.toml`, then what is usual.
+
+use anyhow::{Context, bail};
+use clap::{Args, ValueEnum};
+use serde::{Deserialize, Serialize};
+use std::path::{Path, PathBuf};
+
+const ADDR: &str = "127.0.0.1:3000";
+const FILE: &str = "flightdeck.toml";
+
+/// How log lines look on standard error.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum LogFormat {
+    /// For people.
+    #[default]
+    Text,
+    /// One JSON object a line.
+    Json,
+}
+
+/// What was said on the command line or in the environment.
+#[derive(Debug, Default, Args)]
+pub struct Overrides {
+    /// Where to listen; port 0 takes any free one [default: 127.0.0.1:3000]
+    #[arg(long, value_name = "HOST:PORT", env = "FLIGHTDECK_ADDR")]
+    pub addr: Option<String>,
+    /// Folder of the database and the agents' work [default: $XDG_DATA_HOME/flightdeck, or ~/.local/share/flightdeck]
+    #[arg(long, value_name = "DIR", env = "FLIGHTDECK_DATA_DIR")]
+    pub data_dir: Option<PathBuf>,
+    /// postgres://… to keep the board there instead of in the data folder
+    #[arg(
+        long,
+        value_name = "URL",
+        env = "FLIGHTDECK_DATABASE_URL",
+        hide_env_values = true
+    )]
+    pub database_url: Option<String>,
+    /// Folder of the web app's files [default: beside the program, or target/site]
+    #[arg(long, value_name = "DIR", env = "FLIGHTDECK_SITE_DIR")]
+    pub site_dir: Option<PathBuf>,
+    /// How log lines look; RUST_LOG chooses which are written
+    #[arg(long, value_name = "FORMAT", env = "FLIGHTDECK_LOG_FORMAT")]
+    pub log_format: Option<LogFormat>,
+    /// How deep tasks may nest [default: 8]
+    #[arg(long, value_name = "N", env = "FLIGHTDECK_MAX_DEPTH")]
+    pub max_depth: Option<usize>,
+    /// Prompts that may wait for one session; 0 is unlimited [default: 10]
+    #[arg(long, value_name = "N", env = "FLIGHTDECK_QUEUE_CAPACITY")]
+    pub queue_capacity: Option<usize>,
+    /// Settings file; flightdeck.toml in the current folder when there is one
+    #[arg(long, value_name = "FILE", env = "FLIGHTDECK_CONFIG")]
+    pub config: Option<PathBuf>,
+}
+
+/// The file's content.
+#[derive(Debug, Default, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+struct File {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    addr: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    data_dir: Option<PathBuf>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    database_url: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    site_dir: Option<PathBuf>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    log_format: Option<LogFormat>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    max_depth: Option<usize>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    queue_capacity: Option<usize>,
+}
+
+/// The settings in force.
+#[derive(Debug, Clone)]
+pub struct Config {
+    /// Where to listen.
+    pub addr: String,
+    /// Folder of the database and the agents' work; absolute.
+    pub data_dir: PathBuf,
+    /// The database, when it is not in `data_dir`.
+    pub database_url: Option<String>,
+    /// Folder of the web app's files, when it was said.
+    pub site_dir: Option<PathBuf>,
+    /// How log lines look.
+    pub log_format: LogFormat,
+    /// See [`board::Settings::max_depth`].
+    pub max_depth: usize,
+    /// See [`board::Settings::queue_capacity`].
+    pub queue_capacity: usize,
+}
+
+impl Config {
+    /// Puts the sources together. A settings file that was named must exist; one that holds an unknown name is refused.
+    pub fn load(said: Overrides) -> anyhow::Result<Self> {
+        let file = match &said.config {
+            Some(path) => read(path)?,
+            None if Path::new(FILE).exists() => read(Path::new(FILE))?,
+            None => File::default(),
+        };
+        let usual = board::Settings::default();
+        let data_dir = match said.data_dir.or(file.data_dir) {
+            Some(dir) => dir,
+            None => usual_data_dir(|name| std::env::var_os(name).map(PathBuf::from))
+                .context("there is no home folder to keep data in: name one with --data-dir")?,
+        };
+        Ok(Self {
+            addr: said.addr.or(file.addr).unwrap_or_else(|| ADDR.to_owned()),
+            // Agents are started in folders below it, so it must not depend on the current one.
+            data_dir: std::path::absolute(&data_dir).with_context(|| {
+                format!("the data folder {} cannot be used", data_dir.display())
+            })?,
+            database_url: said.database_url.or(file.database_url),
+            site_dir: said.site_dir.or(file.site_dir),
+            log_format: said.log_format.or(file.log_format).unwrap_or_default(),
+            max_depth: said.max_depth.or(file.max_depth).unwrap_or(usual.max_depth),
+            queue_capacity: said
+                .queue_capacity
+                .or(file.queue_capacity)
+                .unwrap_or(usual.queue_capacity),
+        })
+    }
+
+    /// The usual settings with this data folder, on a free port.
+    #[must_use]
+    pub fn for_data_dir(data_dir: impl Into<PathBuf>) -> Self {
+        let usual = board::Settings::default();
+        Self {
+            addr: "127.0.0.1:0".to_owned(),
+            data_dir: data_dir.into(),
+            database_url: None,
+            site_dir: None,
+            log_format: LogFormat::default(),
+            max_depth: usual.max_depth,
+            queue_capacity: usual.queue_capacity,
+        }
+    }
+
+    /// How to open the database.
+    #[must_use]
+    pub fn store_options(&self) -> store::Options {
+        match &self.database_url {
+            Some(url) => store::Options::new(url.clone()),
+            None => store::Options::embedded(&self.data_dir),
+        }
+    }
+
+    /// The board's share of the settings.
+    #[must_use]
+    pub fn board_settings(&self) -> board::Settings {
+        board::Settings {
+            max_depth: self.max_depth,
+            queue_capacity: self.queue_capacity,
+            workspaces_dir: self.data_dir.join("workspaces"),
+            ..board::Settings::default()
+        }
+    }
+
+    /// The settings as a settings file. A password in the database's address is left out.
+    pub fn to_toml(&self) -> anyhow::Result<String> {
+        Ok(toml::to_string(&File {
+            addr: Some(self.addr.clone()),
+            data_dir: Some(self.data_dir.clone()),
+            database_url: self.database_url.as_deref().map(without_password),
+            site_dir: self.site_dir.clone(),
+            log_format: Some(self.log_format),
+            max_depth: Some(self.max_depth),
+            queue_capacity: Some(self.queue_capacity),
+        })?)
+    }
+}
+
+fn read(path: &Path) -> anyhow::Result<File> {
+    let text = std::fs::read_to_string(path)
+        .with_context(|| format!("the settings file {} cannot be read", path.display()))?;
+    match toml::from_str(&text) {
+        Ok(file) => Ok(file),
+        // The parser's own text shows the line, which may hold the database's password.
+        Err(error) => bail!(
+            "the settings file {} is not right: {}",
+            path.display(),
+            error.message()
+        ),
+    }
+}
+
+/// `$XDG_DATA_HOME/flightdeck`, or `~/.local/share/flightdeck`.
+fn usual_data_dir(variable: impl Fn(&str) -> Option<PathBuf>) -> Option<PathBuf> {
+    let absolute = |dir: &PathBuf| dir.is_absolute();
+    variable("XDG_DATA_HOME")
+        .filter(absolute)
+        .or_else(|| {
+            variable("HOME")
+                .filter(absolute)
+                .map(|home| home.join(".local/share"))
+        })
+        .map(|data| data.join("flightdeck"))
+}
+
+fn without_password(url: &str) -> String {
+    let Some((scheme, rest)) = url.split_once("://") else {
+        return url.to_owned();
+    };
+    let (authority, path) = rest.split_at(rest.find(['/', '?']).unwrap_or(rest.len()));
+    match authority.rsplit_once('@') {
+        Some((user, host)) => {
+            let name = user.split(':').next().unwrap_or_default();
+            format!("{scheme}://{name}@{host}{path}")
+        }
+        None => url.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_data_folder_follows_the_desktop_standard() {
+        let with = |xdg: Option<&str>, home: Option<&str>| {
+            usual_data_dir(|name| match name {
+                "XDG_DATA_HOME" => xdg.map(PathBuf::from),
+                _ => home.map(PathBuf::from),
+            })
+        };
+        let path = |text: &str| Some(PathBuf::from(text));
+        assert_eq!(with(Some("/x"), Some("/h")), path("/x/flightdeck"));
+        assert_eq!(with(None, Some("/h")), path("/h/.local/share/flightdeck"));
+        // The standard says that a relative path is to be ignored.
+        assert_eq!(
+            with(Some("x"), Some("/h")),
+            path("/h/.local/share/flightdeck")
+        );
+        assert_eq!(with(None, None), None);
+    }
+
+    #[test]
+    fn a_flag_beats_the_file_and_the_file_beats_what_is_usual() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("settings.toml");
+        std::fs::write(&file, "addr = \"127.0.0.1:1\"\nmax_depth = 3\n").unwrap();
+        let config = Config::load(Overrides {
+            addr: Some("127.0.0.1:2".to_owned()),
+            data_dir: Some(folder.path().to_owned()),
+            config: Some(file),
+            ..Overrides::default()
+        })
+        .unwrap();
+        assert_eq!(config.addr, "127.0.0.1:2");
+        assert_eq!(config.max_depth, 3);
+        assert_eq!(config.queue_capacity, 10);
+    }
+
+    #[test]
+    fn an_unknown_setting_is_refused_and_no_line_of_the_file_is_shown() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("settings.toml");
+        std::fs::write(&file, "database_urk = \"postgres://me:s3cret@db/x\"\n").unwrap();
+        let error = Config::load(Overrides {
+            data_dir: Some(folder.path().to_owned()),
+            config: Some(file),
+            ..Overrides::default()
+        })
+        .unwrap_err()
+        .to_string();
+        assert!(error.contains("database_urk"), "{error}");
+        assert!(!error.contains("s3cret"), "{error}");
+    }
+
+    #[test]
+    fn printed_settings_hold_no_password_and_can_be_read_again() {
+        let mut config = Config::for_data_dir("/data");
+        config.database_url = Some("postgres://me:s3cret@db:5432/board?sslmode=require".to_owned());
+        let text = config.to_toml().unwrap();
+        assert!(!text.contains("s3cret"), "{text}");
+        assert!(
+            text.contains("postgres://me@db:5432/board?sslmode=require"),
+            "{text}"
+        );
+        let again: File = toml::from_str(&text).unwrap();
+        assert_eq!(again.data_dir, Some(config.data_dir));
+    }
+}

@@ -1,0 +1,107 @@
+//! Everything that answers HTTP, put together.
+//!
+//! Routes are listed once, as data ([`route::Route`]); the router, the OpenAPI document and the coverage test are all made of
+//! that list, so that no route can be missing from any of them.
+//!
+//! From the outside in, a request passes: request id and log span, error body ([`envelope`]), metrics, the checks of
+//! [`security`], then its route.
+
+mod agents;
+mod clarifications;
+mod demo;
+mod envelope;
+pub mod events;
+mod extract;
+mod health;
+mod messages;
+pub mod metrics;
+pub mod openapi;
+mod permissions;
+mod profiles;
+mod queue;
+pub mod route;
+mod security;
+mod sessions;
+mod state;
+mod tasks;
+mod workflows;
+mod workspaces;
+
+pub use state::{AppState, RuntimeHealth};
+
+use crate::error::ApiError;
+use crate::{mcp, pages};
+use axum::Router;
+use axum::extract::DefaultBodyLimit;
+use axum::middleware::{from_fn, from_fn_with_state};
+use axum::routing::any;
+use domain::error::Refusal;
+use route::Route;
+use tower_http::catch_panic::CatchPanicLayer;
+
+/// Where the JSON API begins.
+pub const API: &str = "/api/v1";
+
+/// The largest body of the API.
+const BODY_LIMIT: usize = 1024 * 1024;
+
+/// The routes of the JSON API, below [`API`].
+#[must_use]
+pub fn api_routes() -> Vec<Route> {
+    [
+        workspaces::routes(),
+        workflows::routes(),
+        tasks::routes(),
+        sessions::routes(),
+        messages::routes(),
+        queue::routes(),
+        permissions::routes(),
+        clarifications::routes(),
+        agents::routes(),
+        profiles::routes(),
+        demo::routes(),
+        events::routes(),
+        openapi::routes(),
+    ]
+    .into_iter()
+    .flatten()
+    .collect()
+}
+
+/// The routes beside the API.
+#[must_use]
+pub fn plain_routes() -> Vec<Route> {
+    [health::routes(), metrics::routes()]
+        .into_iter()
+        .flatten()
+        .collect()
+}
+
+/// The whole server.
+pub fn router(state: AppState) -> Router {
+    let mut router = Router::new();
+    for route in plain_routes() {
+        router = router.route(route.path, route.handler);
+    }
+    for route in api_routes() {
+        router = router.route(&format!("{API}{}", route.path), route.handler);
+    }
+    router
+        .layer(DefaultBodyLimit::max(BODY_LIMIT))
+        .route("/api/{*rest}", any(nothing_here))
+        .route("/.well-known/{*rest}", any(nothing_here))
+        .route(mcp::PATH, any(mcp::serve))
+        .merge(pages::router(&state))
+        .layer(CatchPanicLayer::custom(envelope::panicked))
+        .layer(from_fn(security::check))
+        .layer(from_fn_with_state(state.clone(), metrics::observe))
+        .layer(from_fn(envelope::wrap))
+        .with_state(state)
+}
+
+async fn nothing_here() -> ApiError {
+    Refusal::missing(
+        "there is nothing at this address: GET /api/v1/openapi.json lists what there is",
+    )
+    .into()
+}

@@ -1,0 +1,69 @@
+//! `/agent-profiles`: how an agent is run.
+
+use super::extract::{Body, Caller, Query, Reply, Wire, id};
+use super::route::{Parameter, Route};
+use super::state::AppState;
+use crate::error::ApiError;
+use axum::Json;
+use axum::extract::State;
+use domain::agent::AgentProfile;
+use domain::params::CreateProfile;
+use http::StatusCode;
+use serde::{Deserialize, Serialize};
+
+pub(super) fn routes() -> Vec<Route> {
+    vec![
+        Route::get("/agent-profiles", list)
+            .says("All profiles, or those of one agent.")
+            .asks(PROFILES)
+            .answers("AgentProfileList"),
+        Route::post("/agent-profiles", create)
+            .says("Add a profile to an agent: model, mode, and whether it is a raw terminal.")
+            .takes::<CreateProfile>()
+            .creates("AgentProfile"),
+    ]
+}
+
+const PROFILES: &[Parameter] = &[Parameter {
+    name: "agent_id",
+    schema: r#"{"type":"string","format":"uuid"}"#,
+    description: "Only profiles of this agent.",
+}];
+
+impl Wire for CreateProfile {
+    const SCHEMA: &'static str = "CreateAgentProfile";
+}
+
+#[derive(Serialize)]
+struct AgentProfileList {
+    total: usize,
+    profiles: Vec<AgentProfile>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+struct ProfileQuery {
+    agent_id: Option<String>,
+}
+
+async fn list(
+    State(app): State<AppState>,
+    Caller(actor): Caller,
+    Query(query): Query<ProfileQuery>,
+) -> Reply<AgentProfileList> {
+    let agent = id("agent_id", query.agent_id.as_deref())?;
+    let profiles = app.board.profile_list(&actor, agent).await?;
+    Ok(Json(AgentProfileList {
+        total: profiles.len(),
+        profiles,
+    }))
+}
+
+async fn create(
+    State(app): State<AppState>,
+    Caller(actor): Caller,
+    Body(params): Body<CreateProfile>,
+) -> Result<(StatusCode, Json<AgentProfile>), ApiError> {
+    let made = app.board.profile_create(&actor, params).await?;
+    Ok((StatusCode::CREATED, Json(made)))
+}

@@ -1,0 +1,241 @@
+//! `/tasks`.
+
+use super::extract::{Body, Caller, Id, Query, Reply, Wire};
+use super::messages::Prompt;
+use super::route::{Parameter, Route};
+use super::state::AppState;
+use crate::error::ApiError;
+use axum::Json;
+use axum::extract::State;
+use board::Archived;
+use domain::error::Refusal;
+use domain::ids::TaskId;
+use domain::params::{CreateTask, MoveTask, UpdateTask};
+use domain::view::{
+    MessageOutcome, RelatedTasks, SessionView, TaskCreated, TaskPageView, TaskView,
+};
+use domain::workflow::Step;
+use http::StatusCode;
+use serde::{Deserialize, Serialize};
+
+pub(super) fn routes() -> Vec<Route> {
+    vec![
+        Route::post("/tasks", create)
+            .says("Make a task, and start its agent when there is a prompt. 200 when external_id names one that exists.")
+            .takes::<CreateTask>()
+            .creates("TaskCreated"),
+        Route::get("/tasks/{id}", get)
+            .says("A task, archived or not.")
+            .answers("Task"),
+        Route::patch("/tasks/{id}", update)
+            .says("Change a task, all or nothing. autopilot and external_id are fixed at creation: they are accepted and ignored.")
+            .takes::<UpdateTask>()
+            .answers("Task"),
+        Route::delete("/tasks/{id}", delete)
+            .says("Remove a task and its history for good; its subtasks become top-level tasks.")
+            .answers("Done"),
+        Route::post("/tasks/{id}/move", relocate)
+            .says("Put a card into a step. A step that auto-starts starts the agent.")
+            .takes::<MoveTask>()
+            .answers("TaskMoved"),
+        Route::post("/tasks/{id}/archive", archive)
+            .says("Stop a task's sessions and hide it. Nothing of its history goes.")
+            .answers("TaskArchived"),
+        Route::post("/tasks/{id}/unarchive", unarchive)
+            .says("Show an archived task again.")
+            .answers("Task"),
+        Route::get("/tasks/{id}/page", page)
+            .says("Everything that the task's page shows beside the transcript, of one moment.")
+            .answers("TaskPage"),
+        Route::get("/tasks/{id}/related", related)
+            .says("Parent, subtasks and siblings of a task.")
+            .asks(RELATED)
+            .answers("RelatedTasks"),
+        Route::get("/tasks/{id}/sessions", sessions)
+            .says("The sessions of a task, newest first.")
+            .answers("SessionList"),
+        Route::post("/tasks/{id}/sessions/ensure", ensure_session)
+            .says("Make sure that a task has a session; no agent is started.")
+            .answers("Session"),
+        Route::post("/tasks/{id}/messages", prompt)
+            .says("Prompt a task: its primary session, which is made and started when there is none.")
+            .takes::<Prompt>()
+            .answers("MessageOutcome"),
+    ]
+}
+
+const RELATED: &[Parameter] = &[Parameter {
+    name: "verbose",
+    schema: r#"{"type":"boolean"}"#,
+    description: "With descriptions.",
+}];
+
+impl Wire for CreateTask {
+    const SCHEMA: &'static str = "CreateTask";
+}
+
+impl Wire for UpdateTask {
+    const SCHEMA: &'static str = "UpdateTask";
+}
+
+impl Wire for MoveTask {
+    const SCHEMA: &'static str = "MoveTask";
+}
+
+/// A success that has nothing else to say.
+#[derive(Serialize)]
+pub(super) struct Done {
+    success: bool,
+}
+
+impl Done {
+    pub(super) const fn reply() -> Json<Self> {
+        Json(Self { success: true })
+    }
+}
+
+#[derive(Serialize)]
+struct TaskMoved {
+    task: TaskView,
+    workflow_step: Step,
+}
+
+#[derive(Serialize)]
+struct SessionList {
+    task_id: TaskId,
+    total: usize,
+    sessions: Vec<SessionView>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+struct RelatedQuery {
+    verbose: bool,
+}
+
+async fn create(
+    State(app): State<AppState>,
+    Caller(actor): Caller,
+    Body(params): Body<CreateTask>,
+) -> Result<(StatusCode, Json<TaskCreated>), ApiError> {
+    let made = app.board.task_create(&actor, params).await?;
+    let status = if made.deduplicated {
+        StatusCode::OK
+    } else {
+        StatusCode::CREATED
+    };
+    Ok((status, Json(made)))
+}
+
+async fn get(
+    State(app): State<AppState>,
+    Caller(actor): Caller,
+    Id(task): Id<TaskId>,
+) -> Reply<TaskView> {
+    Ok(Json(app.board.task_get(&actor, task).await?))
+}
+
+async fn update(
+    State(app): State<AppState>,
+    Caller(actor): Caller,
+    Id(task): Id<TaskId>,
+    Body(params): Body<UpdateTask>,
+) -> Reply<TaskView> {
+    Ok(Json(app.board.task_update(&actor, task, params).await?))
+}
+
+async fn delete(
+    State(app): State<AppState>,
+    Caller(actor): Caller,
+    Id(task): Id<TaskId>,
+) -> Reply<Done> {
+    app.board.task_delete(&actor, task).await?;
+    Ok(Done::reply())
+}
+
+async fn relocate(
+    State(app): State<AppState>,
+    Caller(actor): Caller,
+    Id(task): Id<TaskId>,
+    Body(params): Body<MoveTask>,
+) -> Reply<TaskMoved> {
+    let task = app.board.task_move(&actor, task, &params).await?;
+    let workflow_step = app
+        .board
+        .step_list(&actor, task.workflow_id)
+        .await?
+        .into_iter()
+        .find(|step| step.id == task.workflow_step_id)
+        .ok_or_else(|| Refusal::not_found("workflow step"))?;
+    Ok(Json(TaskMoved {
+        task,
+        workflow_step,
+    }))
+}
+
+async fn archive(
+    State(app): State<AppState>,
+    Caller(actor): Caller,
+    Id(task): Id<TaskId>,
+) -> Reply<Archived> {
+    Ok(Json(app.board.task_archive(&actor, task).await?))
+}
+
+async fn unarchive(
+    State(app): State<AppState>,
+    Caller(actor): Caller,
+    Id(task): Id<TaskId>,
+) -> Reply<TaskView> {
+    Ok(Json(app.board.task_unarchive(&actor, task).await?))
+}
+
+async fn page(
+    State(app): State<AppState>,
+    Caller(actor): Caller,
+    Id(task): Id<TaskId>,
+) -> Reply<TaskPageView> {
+    Ok(Json(app.board.task_page(&actor, task).await?))
+}
+
+async fn related(
+    State(app): State<AppState>,
+    Caller(actor): Caller,
+    Id(task): Id<TaskId>,
+    Query(query): Query<RelatedQuery>,
+) -> Reply<RelatedTasks> {
+    Ok(Json(
+        app.board.task_related(&actor, task, query.verbose).await?,
+    ))
+}
+
+async fn sessions(
+    State(app): State<AppState>,
+    Caller(actor): Caller,
+    Id(task): Id<TaskId>,
+) -> Reply<SessionList> {
+    let sessions = app.board.session_list(&actor, task).await?;
+    Ok(Json(SessionList {
+        task_id: task,
+        total: sessions.len(),
+        sessions,
+    }))
+}
+
+async fn ensure_session(
+    State(app): State<AppState>,
+    Caller(actor): Caller,
+    Id(task): Id<TaskId>,
+) -> Reply<SessionView> {
+    Ok(Json(app.board.session_ensure(&actor, task).await?))
+}
+
+async fn prompt(
+    State(app): State<AppState>,
+    Caller(actor): Caller,
+    Id(task): Id<TaskId>,
+    Body(prompt): Body<Prompt>,
+) -> Reply<MessageOutcome> {
+    Ok(Json(
+        app.board.prompt_task(&actor, task, &prompt.content).await?,
+    ))
+}

@@ -1,0 +1,123 @@
+//! Coding agents that are offered without being set up: those found on the PATH, and the demo agent.
+
+use domain::params::CreateAgent;
+use std::collections::BTreeMap;
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+
+/// The name that the board looks for when the demo is started.
+const DEMO: &str = "Demo agent";
+
+struct Known {
+    name: &'static str,
+    program: &'static str,
+    args: &'static [&'static str],
+    env: &'static [(&'static str, &'static str)],
+}
+
+/// Agents that speak ACP on stdio.
+const KNOWN: &[Known] = &[
+    Known {
+        name: "Claude",
+        program: "claude-agent-acp",
+        args: &[],
+        // A question to the operator may wait for two hours within one tool call.
+        env: &[("MCP_TOOL_TIMEOUT", "7200000")],
+    },
+    Known {
+        name: "Codex",
+        program: "codex-acp",
+        args: &[],
+        env: &[],
+    },
+    Known {
+        name: "Gemini",
+        program: "gemini",
+        args: &["--experimental-acp"],
+        env: &[],
+    },
+    Known {
+        name: "OpenCode",
+        program: "opencode",
+        args: &["acp"],
+        env: &[],
+    },
+    Known {
+        name: "Goose",
+        program: "goose",
+        args: &["acp"],
+        env: &[],
+    },
+];
+
+/// The demo agent, played by this program itself.
+#[must_use]
+pub fn demo(exe: &Path, data_dir: &Path) -> CreateAgent {
+    CreateAgent {
+        name: DEMO.to_owned(),
+        command: exe.to_string_lossy().into_owned(),
+        args: vec![
+            "demo-agent".to_owned(),
+            "--history-dir".to_owned(),
+            data_dir.join("demo-agent").to_string_lossy().into_owned(),
+        ],
+        env: BTreeMap::new(),
+    }
+}
+
+/// The known agents that are on `path`, a list of folders as in `PATH`.
+#[must_use]
+pub fn found_on(path: &OsStr) -> Vec<CreateAgent> {
+    KNOWN
+        .iter()
+        .filter_map(|known| {
+            let program = std::env::split_paths(path)
+                .map(|folder| folder.join(known.program))
+                .find(|file| is_program(file))?;
+            Some(CreateAgent {
+                name: known.name.to_owned(),
+                command: absolute(program).to_string_lossy().into_owned(),
+                args: known.args.iter().map(|&arg| arg.to_owned()).collect(),
+                env: known
+                    .env
+                    .iter()
+                    .map(|&(name, value)| (name.to_owned(), value.to_owned()))
+                    .collect(),
+            })
+        })
+        .collect()
+}
+
+fn is_program(file: &Path) -> bool {
+    use std::os::unix::fs::PermissionsExt;
+    std::fs::metadata(file)
+        .is_ok_and(|data| data.is_file() && data.permissions().mode() & 0o111 != 0)
+}
+
+/// Agents are started in other folders than ours.
+fn absolute(file: PathBuf) -> PathBuf {
+    std::path::absolute(&file).unwrap_or(file)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::PermissionsExt;
+
+    #[test]
+    fn only_programs_on_the_path_are_offered() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = |name: &str, mode: u32| {
+            let path = folder.path().join(name);
+            std::fs::write(&path, "#!/bin/sh\n").unwrap();
+            std::fs::set_permissions(&path, std::fs::Permissions::from_mode(mode)).unwrap();
+        };
+        file("goose", 0o755);
+        file("gemini", 0o644);
+        std::fs::create_dir(folder.path().join("codex-acp")).unwrap();
+        let found = found_on(folder.path().as_os_str());
+        assert_eq!(found.len(), 1);
+        assert_eq!(found[0].name, "Goose");
+        assert_eq!(found[0].args, ["acp"]);
+    }
+}

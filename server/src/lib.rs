@@ -1,0 +1,27 @@
+//! The `flightdeck` binary: the doors to the board, and what runs behind them.
+//!
+//! | Module | For |
+//! |---|---|
+//! | [`config`], [`cli`] | what may be set, and the subcommands |
+//! | [`serve`] | starting everything in order and stopping it in order |
+//! | [`http`] | the JSON API, the event feed, health, metrics, and what guards them all |
+//! | [`mcp`] | the tools of agents and chat clients |
+//! | [`pages`] | the web app and its files |
+//! | [`runtime`] | the live agents |
+//! | [`error`] | how a refusal leaves through each door |
+//!
+//! Every door calls [`board::Board`] and nothing else. A door authenticates who calls, reads what was sent, and shows what the
+//! board answers; it decides nothing.
+
+pub mod cli;
+pub mod config;
+pub mod data_dir;
+pub mod error;
+pub mod http;
+pub mod known_agents;
+pub mod log;
+pub mod mcp;
+pub mod pages;
+pub mod runtime;
+pub mod schema;
+pub mod serve;

@@ -1,0 +1,184 @@
+//! What one client may ask for: its list of tools, and a call to one of them.
+
+use super::Patience;
+use super::lists::{Client, Lists};
+use super::tool::Call;
+use super::transport::Identity;
+use crate::error::{refusal_of, tool_error};
+use rmcp::model::{
+    CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, DiscoverResult,
+    Implementation, InitializeRequestParams, InitializeResult, ListToolsResult,
+    PaginatedRequestParams, ServerCapabilities, ServerConfig, SubscriptionFilter,
+};
+use rmcp::service::{RequestContext, RoleServer, SubscriptionContext};
+use rmcp::{ErrorData, ServerHandler};
+use serde_json::Value;
+use tokio_util::sync::CancellationToken;
+
+/// The name under which clients know the server: it is in the names that they show.
+const NAME: &str = "kandev";
+
+const INSTRUCTIONS: &str = "Tools of a Flightdeck board, on which an operator delegates tasks to coding agents. Tool names end \
+                            in _kandev; a client may show them with a prefix such as mcp__kandev__, which is the same tool.";
+
+/// One connection, or one request of the revision that has no connections.
+#[derive(Debug, Clone)]
+pub(super) struct Connection {
+    lists: Lists,
+    patience: Patience,
+    shutdown: CancellationToken,
+}
+
+impl Connection {
+    pub(super) const fn new(lists: Lists, patience: Patience, shutdown: CancellationToken) -> Self {
+        Self {
+            lists,
+            patience,
+            shutdown,
+        }
+    }
+
+    async fn call(
+        &self,
+        request: CallToolRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<CallToolResult, ErrorData> {
+        let Identity { actor, gone } = identity(&context)?;
+        let listing = self.lists.of(actor).await.map_err(internal)?;
+        // A client may hold a stale list; what is not on the present one does not exist for it.
+        let Some(tool) = listing.find(&request.name).cloned() else {
+            return Err(ErrorData::invalid_params(
+                "no such tool is listed for this client: list the tools again",
+                None,
+            ));
+        };
+        let arguments = Value::Object(request.arguments.unwrap_or_default());
+        if let Err(refusal) = tool.schema.check(tool.name, &arguments) {
+            return Ok(tool_error(&refusal));
+        }
+        let board = self.lists.board.clone();
+        let outcome = match board.check_tool_call(&actor, tool.name).await {
+            Ok(()) => {
+                (tool.run)(Call {
+                    board,
+                    actor,
+                    arguments,
+                    context,
+                    gone,
+                    patience: self.patience,
+                    shutdown: self.shutdown.clone(),
+                })
+                .await
+            }
+            Err(error) => Err(error),
+        };
+        Ok(match outcome {
+            Ok(value) => result(value),
+            Err(error) => tool_error(&refusal_of(error)),
+        })
+    }
+}
+
+impl ServerHandler for Connection {
+    fn get_info(&self) -> ServerConfig {
+        let capabilities = ServerCapabilities::builder()
+            .enable_tools()
+            .enable_tool_list_changed()
+            .build();
+        let mut config = ServerConfig::new(capabilities).with_instructions(INSTRUCTIONS);
+        config.server_info =
+            Implementation::new(NAME, env!("CARGO_PKG_VERSION")).with_title("Flightdeck");
+        config
+    }
+
+    async fn initialize(
+        &self,
+        request: InitializeRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<InitializeResult, ErrorData> {
+        let Identity { actor, .. } = identity(&context)?;
+        context.peer.set_peer_info(request.clone());
+        let answer = self.negotiate_initialize(&request)?;
+        let client = Client::Connected(context.peer);
+        self.lists.join(actor, client).await.map_err(internal)?;
+        Ok(answer)
+    }
+
+    async fn discover(
+        &self,
+        context: RequestContext<RoleServer>,
+    ) -> Result<DiscoverResult, ErrorData> {
+        let Identity { actor, .. } = identity(&context)?;
+        // The first request of a client of this revision, as initialize is of the others.
+        if let Some(session) = actor.session() {
+            self.lists.refresh(session).await;
+        }
+        Ok(DiscoverResult::from_server_info(
+            self.supported_protocol_versions().into_owned(),
+            self.get_info(),
+        ))
+    }
+
+    fn accepted_subscription_filter(
+        &self,
+        _requested: &SubscriptionFilter,
+    ) -> Option<SubscriptionFilter> {
+        Some(SubscriptionFilter::builder().tools_list_changed().build())
+    }
+
+    async fn listen(&self, context: SubscriptionContext) -> Result<(), ErrorData> {
+        let Identity { actor, .. } = identity(context.request_context())?;
+        let client = Client::Subscribed(context.sink().clone());
+        self.lists.join(actor, client).await.map_err(internal)?;
+        tokio::select! {
+            () = context.cancelled() => {}
+            () = self.shutdown.cancelled() => {}
+        }
+        Ok(())
+    }
+
+    async fn list_tools(
+        &self,
+        _request: Option<PaginatedRequestParams>,
+        context: RequestContext<RoleServer>,
+    ) -> Result<ListToolsResult, ErrorData> {
+        let Identity { actor, .. } = identity(&context)?;
+        let listing = self.lists.of(actor).await.map_err(internal)?;
+        Ok(ListToolsResult::with_all_items(
+            listing
+                .tools
+                .iter()
+                .map(|tool| tool.listed.clone())
+                .collect(),
+        ))
+    }
+
+    async fn call_tool(
+        &self,
+        request: CallToolRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<CallToolResponse, ErrorData> {
+        self.call(request, context)
+            .await
+            .map(CallToolResponse::from)
+    }
+}
+
+/// Who makes a request. The route has put it there; without it nothing is answered.
+fn identity(context: &RequestContext<RoleServer>) -> Result<Identity, ErrorData> {
+    Identity::of(&context.extensions)
+        .cloned()
+        .ok_or_else(|| ErrorData::internal_error("the caller is not known", None))
+}
+
+fn internal(error: board::BoardError) -> ErrorData {
+    ErrorData::internal_error(refusal_of(error).message, None)
+}
+
+/// Data, once for models as indented JSON and once for programs.
+fn result(value: Value) -> CallToolResult {
+    let text = serde_json::to_string_pretty(&value).unwrap_or_default();
+    let mut result = CallToolResult::structured(value);
+    result.content = vec![ContentBlock::text(text)];
+    result
+}

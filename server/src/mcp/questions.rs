@@ -1,0 +1,188 @@
+//! The question tools. A task is given one of them or none: see `domain::profile::question_route`.
+
+use super::tool::{Call, Hints, Outcome, Tool, to_json};
+use board::{Board, BoardError};
+use domain::error::Refusal;
+use domain::ids::ClarificationId;
+use domain::params::AskQuestions;
+use rmcp::model::ProgressNotificationParam;
+use serde_json::{Value, json};
+use std::time::Duration;
+use tokio::time::{Instant, interval_at};
+
+pub(super) fn tools() -> Vec<Tool> {
+    vec![ask_user_tool(), ask_parent_tool()]
+}
+
+fn ask_user_tool() -> Tool {
+    let mut input = bundle(true);
+    input["properties"]["questions"]["description"] =
+        json!("1 to 4 questions that are answered together; offer choices for each.");
+    Tool {
+        name: "ask_user_question_kandev",
+        title: "Ask the user",
+        description: "Ask your operator one to four questions, each with two to six choices, and wait for the answer in this same \
+                      call; it may take up to two hours. Ask when a decision is the operator's to make; they may also answer in \
+                      their own words, or skip. The result is keyed by question id.",
+        input,
+        hints: Hints::Writes,
+        run: |call| Box::pin(ask_user(call)),
+    }
+}
+
+fn ask_parent_tool() -> Tool {
+    let mut input = bundle(false);
+    input["properties"]["blocked_effect"] = json!({
+        "type": "string",
+        "description": "What stands still until the answer comes, in a sentence.",
+    });
+    Tool {
+        name: "ask_parent_question_kandev",
+        title: "Ask the parent task",
+        description: "Ask the agent of your direct parent task, only for a critical decision that would change the result if it were \
+                      guessed wrong. The call returns at once; it must be the last action of your turn: end the turn then, and the \
+                      answer arrives as your next prompt.",
+        input,
+        hints: Hints::Writes,
+        run: |call| Box::pin(ask_parent(call)),
+    }
+}
+
+/// The arguments of both tools; an operator is always offered choices.
+fn bundle(choices_needed: bool) -> Value {
+    let mut required = vec!["prompt"];
+    if choices_needed {
+        required.push("options");
+    }
+    json!({
+        "type": "object",
+        "properties": {
+            "questions": {
+                "type": "array",
+                "minItems": 1,
+                "maxItems": 4,
+                "description": "1 to 4 questions that are answered together.",
+                "items": {
+                    "type": "object",
+                    "properties": {
+                        "id": {"type": "string", "description": "Unique in the bundle; q1, q2, … when left out."},
+                        "title": {"type": "string", "description": "A heading of a word or two."},
+                        "prompt": {"type": "string", "description": "The question, at most 4,000 characters."},
+                        "options": {
+                            "type": "array",
+                            "maxItems": 6,
+                            "description": "2 to 6 choices.",
+                            "items": {
+                                "anyOf": [
+                                    {"type": "string", "description": "A label alone."},
+                                    {
+                                        "type": "object",
+                                        "properties": {
+                                            "id": {"type": "string", "description": "Unique in the question; made up when left out."},
+                                            "label": {"type": "string", "description": "One to five words."},
+                                            "description": {"type": "string", "description": "What choosing it means."},
+                                        },
+                                        "required": ["label"],
+                                    },
+                                ],
+                            },
+                        },
+                    },
+                    "required": required,
+                },
+            },
+            "context": {"type": "string", "description": "Why it is asked, at most 16,000 characters."},
+            "context_paragraphs": {
+                "type": "array",
+                "items": {"type": "string"},
+                "description": "The context in paragraphs; replaces context.",
+            },
+        },
+        "required": ["questions"],
+    })
+}
+
+async fn ask_parent(call: Call) -> Outcome {
+    let params: AskQuestions = call.read()?;
+    let asked = call
+        .board
+        .ask_parent(&call.actor, &params, &call.arguments, call.tool_use_id())
+        .await?;
+    Ok(to_json(&asked))
+}
+
+async fn ask_user(call: Call) -> Outcome {
+    let params: AskQuestions = call.read()?;
+    let id = call
+        .board
+        .ask_operator(&call.actor, &params, &call.arguments)
+        .await?;
+    // However this call ends without an answer, the question must not go on looking as if somebody waited for it.
+    let mut waiting = Waiting {
+        board: call.board.clone(),
+        id: Some(id),
+    };
+    let answer = tokio::select! {
+        answer = call.board.clarification_wait(id) => answer?,
+        () = tell_progress(&call) => return Err(nobody_waits()),
+        () = call.context.ct.cancelled() => return Err(nobody_waits()),
+        () = call.gone.cancelled() => return Err(nobody_waits()),
+        () = tokio::time::sleep(call.patience.question) => {
+            return Err(Refusal::unavailable(
+                "the operator has not answered in time; the question stays open, and an answer will come as your next prompt: end \
+                 your turn, or go on with what does not depend on it",
+            )
+            .into());
+        }
+        () = call.shutdown.cancelled() => {
+            return Err(Refusal::unavailable("the server is stopping; the question stays open, and an answer will come as your next prompt").into());
+        }
+    };
+    waiting.id = None;
+    Ok(answer)
+}
+
+fn nobody_waits() -> BoardError {
+    Refusal::conflict("the call was cancelled; the question stays open, and an answer will come as your next prompt").into()
+}
+
+/// Tells the client now and then that its call still waits, if it asked for that; many give a quiet call up. Never ends unless
+/// the client cannot be told any more.
+async fn tell_progress(call: &Call) {
+    let Some(token) = call.context.meta.get_progress_token() else {
+        return std::future::pending().await;
+    };
+    let every: Duration = call.patience.progress;
+    let mut ticks = interval_at(Instant::now() + every, every);
+    let mut count = 0.0;
+    loop {
+        ticks.tick().await;
+        count += 1.0;
+        let notice = ProgressNotificationParam::new(token.clone(), count)
+            .with_message("waiting for the operator's answer");
+        if call.context.peer.notify_progress(notice).await.is_err() {
+            return;
+        }
+    }
+}
+
+/// Detaches a question when it is dropped with nobody waiting any more, also if the call's future is simply thrown away.
+struct Waiting {
+    board: Board,
+    id: Option<ClarificationId>,
+}
+
+impl Drop for Waiting {
+    fn drop(&mut self) {
+        let Some(id) = self.id.take() else { return };
+        let board = self.board.clone();
+        // Without a runtime the process is ending; the next start detaches what was left.
+        if let Ok(runtime) = tokio::runtime::Handle::try_current() {
+            runtime.spawn(async move {
+                if let Err(error) = board.clarification_detach(id).await {
+                    crate::error::refusal_of(error);
+                }
+            });
+        }
+    }
+}

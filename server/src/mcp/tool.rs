@@ -1,0 +1,191 @@
+//! A tool as data, and a call to it.
+
+use super::Patience;
+use super::transport::Identity;
+use crate::schema::Schema;
+use board::{Actor, Board, BoardError};
+use domain::error::Refusal;
+use domain::ids::TaskId;
+use futures::future::BoxFuture;
+use rmcp::model::{JsonObject, ToolAnnotations};
+use rmcp::service::{RequestContext, RoleServer};
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+use std::str::FromStr;
+use std::sync::Arc;
+use tokio_util::sync::CancellationToken;
+
+/// What a tool does to the board; hints for clients that ask their user before some calls.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Hints {
+    /// It only reads.
+    Reads,
+    /// It adds or changes.
+    Writes,
+    /// It changes, and doing it again changes nothing more.
+    WritesOnce,
+    /// It takes something away that does not come back.
+    Destroys,
+    /// It takes something away, and doing it again changes nothing more.
+    DestroysOnce,
+}
+
+impl Hints {
+    fn annotations(self, title: &str) -> ToolAnnotations {
+        let (reads, destroys, once) = match self {
+            Self::Reads => (true, false, true),
+            Self::Writes => (false, false, false),
+            Self::WritesOnce => (false, false, true),
+            Self::Destroys => (false, true, false),
+            Self::DestroysOnce => (false, true, true),
+        };
+        ToolAnnotations::with_title(title)
+            .read_only(reads)
+            .destructive(destroys)
+            .idempotent(once)
+            .open_world(false)
+    }
+}
+
+/// What a tool gives: data, which is shown to the model as JSON.
+pub(super) type Outcome = Result<Value, BoardError>;
+
+/// A tool.
+#[derive(Debug)]
+pub struct Tool {
+    /// Canonical name, ending in `_kandev`; stable once shipped.
+    pub name: &'static str,
+    /// For people.
+    pub title: &'static str,
+    /// For a model: the first sentence says what it is for.
+    pub description: &'static str,
+    /// JSON Schema of its arguments; the root is closed whether or not it says so.
+    pub input: Value,
+    /// See [`Hints`].
+    pub hints: Hints,
+    /// Carries out a call whose arguments fit `input`.
+    pub run: fn(Call) -> BoxFuture<'static, Outcome>,
+}
+
+/// A tool made ready to be listed and called.
+#[derive(Debug)]
+pub(super) struct Ready {
+    pub(super) name: &'static str,
+    pub(super) listed: rmcp::model::Tool,
+    pub(super) schema: Schema,
+    pub(super) run: fn(Call) -> BoxFuture<'static, Outcome>,
+}
+
+impl Ready {
+    pub(super) fn new(tool: Tool) -> Self {
+        let schema = Schema::closed(&tool.input);
+        let input: JsonObject = match tool.input {
+            Value::Object(input) => input,
+            Value::Null
+            | Value::Bool(_)
+            | Value::Number(_)
+            | Value::String(_)
+            | Value::Array(_) => JsonObject::default(),
+        };
+        let mut listed = rmcp::model::Tool::new(tool.name, tool.description, Arc::new(input));
+        listed.title = Some(tool.title.to_owned());
+        listed.annotations = Some(tool.hints.annotations(tool.title));
+        Self {
+            name: tool.name,
+            listed,
+            schema,
+            run: tool.run,
+        }
+    }
+}
+
+/// One call.
+#[derive(Debug)]
+pub struct Call {
+    /// What carries it out.
+    pub board: Board,
+    /// Who calls.
+    pub actor: Actor,
+    /// The arguments; they fit the tool's schema.
+    pub arguments: Value,
+    /// Metadata, progress and cancellation of the call.
+    pub(super) context: RequestContext<RoleServer>,
+    /// Cancelled when the client is cut off.
+    pub(super) gone: CancellationToken,
+    pub(super) patience: Patience,
+    pub(super) shutdown: CancellationToken,
+}
+
+impl Call {
+    /// The arguments as `T`.
+    pub fn read<T: DeserializeOwned>(&self) -> Result<T, Refusal> {
+        // The parser's own text may repeat what was sent, and is not needed: the schema has found what people get wrong.
+        serde_json::from_value(self.arguments.clone())
+            .map_err(|_| Refusal::validation("the arguments do not fit the tool's schema"))
+    }
+
+    /// An id, or the caller's own task for `self`.
+    pub fn task(&self, name: &str, text: &str) -> Result<TaskId, Refusal> {
+        if text.trim() == "self" {
+            return self.own_task(name);
+        }
+        required_id(name, text)
+    }
+
+    /// The caller's own task.
+    pub fn own_task(&self, name: &str) -> Result<TaskId, Refusal> {
+        self.actor.task().ok_or_else(|| {
+            Refusal::validation(format!(
+                "{name} must be a full id: this client works on no task of its own"
+            ))
+        })
+    }
+
+    /// The client's own id of the call, when it sends one (rulings 6).
+    pub fn tool_use_id(&self) -> Option<&str> {
+        ["claudecode/toolUseId", "toolUseId", "tool_use_id"]
+            .iter()
+            .find_map(|key| self.context.meta.get(*key)?.as_str())
+            .filter(|id| !id.is_empty())
+    }
+}
+
+/// Reads an id, naming its field when it is not one.
+pub(super) fn required_id<T: FromStr<Err = Refusal>>(name: &str, text: &str) -> Result<T, Refusal> {
+    domain::ids::parse_uuid(name, text)?;
+    text.parse()
+}
+
+/// Reads an id that may be left out; an empty word is left out too, since models write it so.
+pub(super) fn optional_id<T: FromStr<Err = Refusal>>(
+    name: &str,
+    text: Option<&str>,
+) -> Result<Option<T>, Refusal> {
+    text.map(str::trim)
+        .filter(|text| !text.is_empty())
+        .map(|text| required_id(name, text))
+        .transpose()
+}
+
+/// Data as JSON. Views always serialise.
+pub(super) fn to_json<T: serde::Serialize>(view: &T) -> Value {
+    serde_json::to_value(view).unwrap_or_default()
+}
+
+/// As [`to_json`], without the description: its author knows it, and it is long.
+pub(super) fn without_description<T: serde::Serialize>(view: &T) -> Value {
+    let mut value = to_json(view);
+    if let Some(fields) = value.as_object_mut() {
+        fields.remove("description");
+    }
+    value
+}
+
+impl Identity {
+    pub(super) fn of(context: &rmcp::model::Extensions) -> Option<&Self> {
+        context
+            .get::<http::request::Parts>()?
+            .extensions
+            .get::<Self>()
+    }
+}

@@ -1,0 +1,163 @@
+//! Streamable HTTP, served by the official SDK, with two things it leaves to us.
+//!
+//! - **Whose connection it is.** An `Mcp-Session-Id` belongs to the actor that opened it; for everybody else there is no such
+//!   session, whatever token they have.
+//! - **Who is still there.** In the revisions with sessions the SDK lets a call run on when its client is cut off. A call that
+//!   waits for a person must know that nobody waits for it any more, so the answer's body tells when it is dropped.
+
+use super::Patience;
+use super::connection::Connection;
+use super::lists::Lists;
+use axum::body::{Body, BodyDataStream};
+use axum::extract::Request;
+use axum::response::{IntoResponse, Response};
+use board::Actor;
+use bytes::Bytes;
+use domain::error::Refusal;
+use futures::Stream;
+use http::HeaderMap;
+use rmcp::transport::streamable_http_server::session::local::LocalSessionManager;
+use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
+use std::collections::HashMap;
+use std::pin::Pin;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::task::{Context, Poll};
+use std::time::Duration;
+use tokio_util::sync::{CancellationToken, DropGuard};
+
+const SESSION_ID: &str = "mcp-session-id";
+/// The largest message; the board takes texts of up to 256 KiB.
+const BODY_LIMIT: usize = 1024 * 1024;
+
+/// What a call finds in its request's extensions.
+#[derive(Debug, Clone)]
+pub(super) struct Identity {
+    /// Who calls.
+    pub(super) actor: Actor,
+    /// Cancelled when the client is cut off before it has the answer.
+    pub(super) gone: CancellationToken,
+}
+
+/// The HTTP side of the route.
+pub(super) struct Transport {
+    agents: Half,
+    external: Half,
+}
+
+impl std::fmt::Debug for Transport {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Transport").finish_non_exhaustive()
+    }
+}
+
+impl Transport {
+    pub(super) fn new(lists: Lists, patience: Patience, shutdown: CancellationToken) -> Self {
+        let half = |idle| Half::new(lists.clone(), patience, idle, shutdown.clone());
+        Self {
+            agents: half(patience.agent_idle),
+            external: half(patience.external_idle),
+        }
+    }
+
+    pub(super) async fn serve(&self, actor: Actor, request: Request) -> Response {
+        let half = match actor {
+            Actor::Agent { .. } => &self.agents,
+            Actor::External { .. } | Actor::Operator | Actor::System => &self.external,
+        };
+        half.serve(actor, request).await
+    }
+}
+
+/// Connections of one kind of client, which are forgotten after the same time.
+struct Half {
+    service: StreamableHttpService<Connection, LocalSessionManager>,
+    sessions: Arc<LocalSessionManager>,
+    owners: Mutex<HashMap<String, Actor>>,
+}
+
+impl Half {
+    fn new(lists: Lists, patience: Patience, idle: Duration, shutdown: CancellationToken) -> Self {
+        let mut sessions = LocalSessionManager::default();
+        sessions.session_config.keep_alive = Some(idle);
+        let sessions = Arc::new(sessions);
+        // Host and Origin were judged for all routes alike, before this one.
+        let config = StreamableHttpServerConfig::default()
+            .disable_allowed_hosts()
+            .with_max_request_body_bytes(BODY_LIMIT)
+            .with_cancellation_token(shutdown.clone());
+        let service = StreamableHttpService::new(
+            move || Ok(Connection::new(lists.clone(), patience, shutdown.clone())),
+            sessions.clone(),
+            config,
+        );
+        Self {
+            service,
+            sessions,
+            owners: Mutex::default(),
+        }
+    }
+
+    async fn serve(&self, actor: Actor, mut request: Request) -> Response {
+        if !self.may_use(actor, request.headers()) {
+            return crate::error::ApiError(Refusal::missing(
+                "there is no such MCP session: begin with initialize",
+            ))
+            .into_response();
+        }
+        let gone = CancellationToken::new();
+        // From here on the client may be cut off: dropping this future says so too.
+        let guard = gone.clone().drop_guard();
+        request.extensions_mut().insert(Identity { actor, gone });
+        let response = self.service.handle(request).await;
+        self.note_owner(actor, response.headers()).await;
+        response.map(|body| {
+            Body::from_stream(Watched {
+                body: Body::new(body).into_data_stream(),
+                guard: Some(guard),
+            })
+        })
+    }
+
+    fn may_use(&self, actor: Actor, headers: &HeaderMap) -> bool {
+        let Some(id) = session_id(headers) else {
+            return true;
+        };
+        let owners = self.owners.lock().unwrap_or_else(PoisonError::into_inner);
+        // An id that nobody has goes through: the SDK answers that it is unknown.
+        owners.get(id).is_none_or(|owner| *owner == actor)
+    }
+
+    async fn note_owner(&self, actor: Actor, headers: &HeaderMap) {
+        let Some(id) = session_id(headers).map(str::to_owned) else {
+            return;
+        };
+        let live = self.sessions.sessions.read().await;
+        let mut owners = self.owners.lock().unwrap_or_else(PoisonError::into_inner);
+        owners.retain(|known, _| live.contains_key(known.as_str()));
+        owners.insert(id, actor);
+    }
+}
+
+fn session_id(headers: &HeaderMap) -> Option<&str> {
+    headers.get(SESSION_ID)?.to_str().ok()
+}
+
+/// A body that cancels its guard's token when it is dropped before its end.
+struct Watched {
+    body: BodyDataStream,
+    guard: Option<DropGuard>,
+}
+
+impl Stream for Watched {
+    type Item = Result<Bytes, axum::Error>;
+
+    fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        let polled = Pin::new(&mut self.body).poll_next(context);
+        if let Poll::Ready(None) = polled
+            && let Some(guard) = self.guard.take()
+        {
+            guard.disarm();
+        }
+        polled
+    }
+}

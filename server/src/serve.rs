@@ -1,0 +1,268 @@
+//! Starting everything in order, and stopping it in order.
+
+use crate::config::Config;
+use crate::data_dir::{self, Lock};
+use crate::http::events::Feed;
+use crate::http::{AppState, RuntimeHealth, router};
+use crate::mcp::{self, Mcp, Patience};
+use crate::runtime::{Runtime, RuntimeConfig};
+use crate::{known_agents, pages};
+use anyhow::{Context, bail};
+use axum::serve::ListenerExt;
+use board::{Board, Clock};
+use domain::error::Refusal;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+use store::Store;
+use tokio::net::TcpListener;
+use tokio::signal::unix::{SignalKind, signal};
+use tokio::task::JoinHandle;
+use tokio_util::sync::CancellationToken;
+
+/// How long requests may take to end once the server stops.
+const DRAIN_LIMIT: Duration = Duration::from_secs(10);
+/// How often the runtime's numbers are looked at.
+const OBSERVE: Duration = Duration::from_secs(2);
+
+/// What tests set otherwise than `flightdeck serve` does.
+#[derive(Debug, Clone, Default)]
+pub struct Variation {
+    /// The time; the machine's when left out.
+    pub clock: Option<Clock>,
+    /// See [`Patience`].
+    pub patience: Patience,
+    /// Do not start the runtime: no agent is started, and a test reports what one would.
+    pub without_runtime: bool,
+    /// The executable that offers `agent-guard` and `demo-agent`; this one when left out.
+    pub exe: Option<PathBuf>,
+}
+
+/// A running server.
+pub struct Server {
+    addr: SocketAddr,
+    board: Board,
+    state: AppState,
+    store: Store,
+    runtime: Option<Arc<Runtime>>,
+    serving: JoinHandle<std::io::Result<()>>,
+    observing: JoinHandle<()>,
+    _lock: Lock,
+}
+
+impl std::fmt::Debug for Server {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Server")
+            .field("addr", &self.addr)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Server {
+    /// Starts a server; when this returns it accepts connections.
+    pub async fn start(config: Config) -> anyhow::Result<Self> {
+        Self::start_with(config, Variation::default()).await
+    }
+
+    /// As [`Self::start`], with what a test wants otherwise.
+    pub async fn start_with(config: Config, vary: Variation) -> anyhow::Result<Self> {
+        let addr = loopback(&config.addr).await?;
+        let lock = data_dir::lock(&config.data_dir)?;
+        let node = data_dir::node_id(&config.data_dir)?;
+        let exe = match vary.exe {
+            Some(exe) => exe,
+            None => std::env::current_exe().context("this program's own path cannot be found")?,
+        };
+        let locks = config.data_dir.join("locks");
+        data_dir::create(&locks)?;
+        let store = Store::open(&config.store_options())
+            .await
+            .context("the database cannot be opened")?;
+        let clock = vary.clock.unwrap_or_else(Clock::system);
+        let board = Board::new(store.clone(), clock, config.board_settings());
+        prepare(&board, &node, &exe, &config).await?;
+
+        let listener = TcpListener::bind(addr)
+            .await
+            .with_context(|| format!("the address {addr} cannot be listened on"))?;
+        let addr = listener.local_addr()?;
+        let shutdown = CancellationToken::new();
+        let state = AppState {
+            feed: Feed::start(board.clone(), shutdown.clone())
+                .await
+                .map_err(refused)?,
+            mcp: Mcp::new(board.clone(), vary.patience, shutdown.clone()),
+            site: pages::site(config.site_dir.clone()),
+            metrics: Arc::default(),
+            runtime: Arc::new(RuntimeHealth::default()),
+            shutdown: shutdown.clone(),
+            board: board.clone(),
+        };
+        let serving = tokio::spawn(
+            axum::serve(
+                // A reply in one piece must not wait for the client to confirm the one before.
+                listener.tap_io(|stream| {
+                    let _ = stream.set_nodelay(true);
+                }),
+                router(state.clone()),
+            )
+            .with_graceful_shutdown(shutdown.clone().cancelled_owned())
+            .into_future(),
+        );
+        // Agents reach the tools from the moment they are started, so they come after the door is open.
+        let runtime = (!vary.without_runtime).then(|| {
+            let tools = format!("http://{addr}{}", mcp::PATH);
+            let runtime_config = RuntimeConfig::new(node, tools, exe, locks);
+            Arc::new(Runtime::start(
+                board.clone(),
+                runtime_config,
+                Arc::new(state.mcp.clone()),
+            ))
+        });
+        state.runtime.set_running(true);
+        let observing = tokio::spawn(observe(runtime.clone(), state.runtime.clone()));
+        tracing::info!(%addr, data_dir = %config.data_dir.display(), "Flightdeck is running");
+        Ok(Self {
+            addr,
+            board,
+            state,
+            store,
+            runtime,
+            serving,
+            observing,
+            _lock: lock,
+        })
+    }
+
+    /// Where it listens.
+    #[must_use]
+    pub fn url(&self) -> String {
+        format!("http://{}", self.addr)
+    }
+
+    /// The board behind it.
+    #[must_use]
+    pub const fn board(&self) -> &Board {
+        &self.board
+    }
+
+    /// What its routes can reach.
+    #[must_use]
+    pub const fn state(&self) -> &AppState {
+        &self.state
+    }
+
+    /// Runs until SIGTERM or SIGINT, then stops in good order; a second signal ends the process at once.
+    pub async fn until_signal(self) -> anyhow::Result<()> {
+        let mut terminate = signal(SignalKind::terminate())?;
+        let mut interrupt = signal(SignalKind::interrupt())?;
+        tokio::select! {
+            _ = terminate.recv() => {}
+            _ = interrupt.recv() => {}
+        }
+        tracing::info!("stopping");
+        tokio::select! {
+            () = self.stop() => Ok(()),
+            _ = terminate.recv() => bail!("stopped at once, by a second signal"),
+            _ = interrupt.recv() => bail!("stopped at once, by a second signal"),
+        }
+    }
+
+    /// Takes no new connections, ends streams, ends the agents, waits for requests that are under way, and closes the database.
+    pub async fn stop(self) {
+        self.state.runtime.set_running(false);
+        self.state.shutdown.cancel();
+        self.observing.abort();
+        // It holds the runtime; waiting for its end gives that back to us.
+        let _ = self.observing.await;
+        if let Some(runtime) = self.runtime.and_then(Arc::into_inner) {
+            runtime.stop().await;
+        }
+        let mut serving = self.serving;
+        match tokio::time::timeout(DRAIN_LIMIT, &mut serving).await {
+            Ok(Ok(Ok(()))) => {}
+            Ok(Ok(Err(error))) => tracing::error!(%error, "the door did not close well"),
+            Ok(Err(error)) => tracing::error!(%error, "the door did not close well"),
+            Err(_) => {
+                tracing::warn!("some requests did not end in time and were cut off");
+                serving.abort();
+            }
+        }
+        self.store.close().await;
+    }
+}
+
+/// Brings the database to where a node may begin: a workspace, the agents of this machine, and order after a crash.
+async fn prepare(
+    board: &Board,
+    node: &str,
+    exe: &std::path::Path,
+    config: &Config,
+) -> anyhow::Result<()> {
+    board.ensure_workspace().await.map_err(refused)?;
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let demo = known_agents::demo(exe, &config.data_dir);
+    for agent in std::iter::once(demo).chain(known_agents::found_on(&path)) {
+        board.agent_ensure(agent).await.map_err(refused)?;
+    }
+    let recovered = board.recover(node).await.map_err(refused)?;
+    if recovered != board::Recovered::default() {
+        tracing::info!(
+            sessions = recovered.sessions,
+            turns = recovered.turns,
+            questions = recovered.questions,
+            "brought into order what the last run left"
+        );
+    }
+    Ok(())
+}
+
+fn refused(error: board::BoardError) -> Refusal {
+    crate::error::refusal_of(error)
+}
+
+/// Lets the routes know how many agents are live.
+async fn observe(runtime: Option<Arc<Runtime>>, health: Arc<RuntimeHealth>) {
+    let Some(runtime) = runtime else { return };
+    let mut ticks = tokio::time::interval(OBSERVE);
+    loop {
+        ticks.tick().await;
+        health.set_live_agents(runtime.live_agents());
+    }
+}
+
+/// The address to listen on. Only loopback: there are no accounts yet, so whoever reaches the server is its operator.
+async fn loopback(addr: &str) -> anyhow::Result<SocketAddr> {
+    let found: Vec<SocketAddr> = tokio::net::lookup_host(addr)
+        .await
+        .with_context(|| format!("the address \"{addr}\" cannot be understood: give HOST:PORT, such as 127.0.0.1:3000"))?
+        .collect();
+    let Some(first) = found.first() else {
+        bail!("the address \"{addr}\" leads nowhere");
+    };
+    if !found.iter().all(|addr| addr.ip().is_loopback()) {
+        bail!(
+            "Flightdeck has no accounts yet, so everybody who reaches it is its operator: it listens on loopback only, and \"{addr}\" \
+             is not; use 127.0.0.1 and reach it from elsewhere by a tunnel such as ssh -L"
+        );
+    }
+    Ok(*first)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn only_loopback_is_listened_on() {
+        for good in ["127.0.0.1:0", "[::1]:3000", "localhost:0"] {
+            loopback(good).await.unwrap();
+        }
+        for bad in ["0.0.0.0:3000", "[::]:0", "192.0.2.1:80"] {
+            let error = loopback(bad).await.unwrap_err().to_string();
+            assert!(error.contains("loopback only"), "{error}");
+        }
+        assert!(loopback("3000").await.is_err());
+    }
+}
