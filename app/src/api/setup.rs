@@ -1,0 +1,38 @@
+//! Agents, their profiles, and workspaces.
+
+#[cfg(feature = "ssr")]
+use crate::api::Door;
+use crate::error::AppError;
+use domain::agent::AgentProfile;
+use domain::params::{CreateAgent, CreateProfile};
+use domain::view::{AgentView, WorkspaceView};
+use leptos::prelude::*;
+use leptos::server_fn::codec::Json;
+
+/// All workspaces.
+#[server(prefix = "/api/page", endpoint = "workspaces", input = Json)]
+pub async fn workspace_list() -> Result<Vec<WorkspaceView>, AppError> {
+    let door = Door::open()?;
+    door.answer(door.board.workspace_list(&door.actor).await)
+}
+
+/// All agents with their profiles.
+#[server(prefix = "/api/page", endpoint = "agents", input = Json)]
+pub async fn agent_list() -> Result<Vec<AgentView>, AppError> {
+    let door = Door::open()?;
+    door.answer(door.board.agent_list(&door.actor).await)
+}
+
+/// Adds an agent by its command line.
+#[server(prefix = "/api/page", endpoint = "agents/create", input = Json)]
+pub async fn agent_create(params: CreateAgent) -> Result<AgentView, AppError> {
+    let door = Door::open()?;
+    door.answer(door.board.agent_create(&door.actor, params).await)
+}
+
+/// Adds a profile to an agent.
+#[server(prefix = "/api/page", endpoint = "profiles/create", input = Json)]
+pub async fn profile_create(params: CreateProfile) -> Result<AgentProfile, AppError> {
+    let door = Door::open()?;
+    door.answer(door.board.profile_create(&door.actor, params).await)
+}

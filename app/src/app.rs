@@ -1,0 +1,84 @@
+//! The root: what every page finds in its context, and which page belongs to which address.
+
+use crate::clock::Clock;
+use crate::components::dom_id::DomIds;
+use crate::components::key_help::KeyHelp;
+use crate::components::toast::{Toaster, Toasts};
+use crate::components::tooltip::OpenTooltip;
+use crate::keys::{Command, Commands};
+use crate::live::Live;
+use crate::pages::home::Home;
+use crate::pages::not_found::NotFound;
+use crate::paths;
+use crate::prefs::Preferences;
+use crate::title::NeedsOperator;
+use crate::viewport::Viewport;
+use leptos::prelude::*;
+use leptos_meta::provide_meta_context;
+use leptos_router::components::{Route, Router, Routes};
+use leptos_router::hooks::use_navigate;
+use leptos_router::path;
+
+/// The app, in the body of the document.
+#[component]
+pub fn App() -> impl IntoView {
+    provide_meta_context();
+    let _ = Preferences::provide();
+    DomIds::provide();
+    Clock::provide();
+    Viewport::provide();
+    OpenTooltip::provide();
+    Toasts::provide();
+    Live::provide();
+    provide_context(NeedsOperator(RwSignal::new(0)));
+    let _ = Commands::provide();
+
+    view! {
+        <Router>
+            <GlobalKeys/>
+            <Pages/>
+            <KeyHelp/>
+            <Toaster/>
+        </Router>
+    }
+}
+
+/// Which page belongs to which address.
+#[component]
+fn Pages() -> impl IntoView {
+    #[cfg(feature = "gallery")]
+    return view! {
+        <Routes fallback=NotFound>
+            <Route path=path!("/") view=Home/>
+            <Route path=path!("/_gallery") view=crate::gallery::Gallery/>
+            <Route path=path!("/_gallery/board") view=crate::gallery::GalleryBoard/>
+            <Route path=path!("/_gallery/task") view=crate::gallery::GalleryTask/>
+        </Routes>
+    };
+    #[cfg(not(feature = "gallery"))]
+    return view! {
+        <Routes fallback=NotFound>
+            <Route path=path!("/") view=Home/>
+        </Routes>
+    };
+}
+
+/// The keys that work on every page. Inside of the router, since some of them navigate.
+#[component]
+fn GlobalKeys() -> impl IntoView {
+    let commands: Commands = expect_context();
+    let go = |address: &'static str| {
+        let navigate = use_navigate();
+        Callback::new(move |()| navigate(address, leptos_router::NavigateOptions::default()))
+    };
+    commands.on(Command::GoBoard, go(paths::HOME));
+    commands.on(Command::GoInbox, go(paths::INBOX));
+    commands.on(
+        Command::Next,
+        Callback::new(|()| crate::components::task_tree::move_focus(1)),
+    );
+    commands.on(
+        Command::Previous,
+        Callback::new(|()| crate::components::task_tree::move_focus(-1)),
+    );
+}

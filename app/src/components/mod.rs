@@ -1,0 +1,30 @@
+//! Widgets. They fetch nothing: what they show comes in as properties, what they cause goes out through callbacks.
+
+pub mod autopilot;
+pub mod button;
+pub mod chip;
+pub mod composer;
+pub mod dialog;
+pub mod dom_id;
+pub mod forest;
+pub mod frame;
+pub mod glyph;
+pub mod icon;
+pub mod key_help;
+pub mod menu;
+pub mod message;
+pub mod moment;
+pub mod parent_wait;
+pub mod permission_card;
+mod placement;
+pub mod question_card;
+pub mod state_icon;
+pub mod states;
+pub mod switch;
+pub mod task_card;
+pub mod task_mark;
+pub mod task_tree;
+pub mod toast;
+pub mod tool_call;
+pub mod tooltip;
+pub mod transcript;

@@ -1,0 +1,102 @@
+//! Short notices: what an action did, or why it did not. Each is spoken by assistive technology as well as shown.
+//!
+//! Good news goes by itself; a failure stays until it is put away.
+
+use super::button::IconButton;
+use super::glyph::Glyph;
+use super::icon::Icon;
+use crate::i18n::{t, use_locale};
+use leptos::prelude::*;
+use std::time::Duration;
+
+const STAY: Duration = Duration::from_secs(6);
+const MOST: usize = 4;
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Toast {
+    id: u32,
+    text: String,
+    failed: bool,
+}
+
+/// The notices of the page.
+#[derive(Debug, Clone, Copy)]
+pub struct Toasts {
+    shown: RwSignal<Vec<Toast>>,
+    next: StoredValue<u32>,
+}
+
+impl Toasts {
+    /// Puts them into the context of the app.
+    pub fn provide() {
+        provide_context(Self {
+            shown: RwSignal::new(Vec::new()),
+            next: StoredValue::new(0),
+        });
+    }
+
+    /// Says what an action did.
+    pub fn done(self, text: impl Into<String>) {
+        let id = self.push(text.into(), false);
+        set_timeout(move || self.dismiss(id), STAY);
+    }
+
+    /// Says what could not be done, and why.
+    pub fn failed(self, text: impl Into<String>) {
+        self.push(text.into(), true);
+    }
+
+    fn push(self, text: String, failed: bool) -> u32 {
+        let id = self.next.get_value();
+        self.next.set_value(id.wrapping_add(1));
+        self.shown.update(|shown| {
+            shown.push(Toast { id, text, failed });
+            let surplus = shown.len().saturating_sub(MOST);
+            shown.drain(..surplus);
+        });
+        id
+    }
+
+    fn dismiss(self, id: u32) {
+        // The page may have been left in the meantime.
+        let _ = self
+            .shown
+            .try_update(|shown| shown.retain(|toast| toast.id != id));
+    }
+}
+
+/// The notices of this page.
+///
+/// # Panics
+/// Outside of the app, where nobody has provided them.
+#[must_use]
+pub fn use_toasts() -> Toasts {
+    expect_context()
+}
+
+/// Where the notices appear: once in the app.
+#[component]
+pub fn Toaster() -> impl IntoView {
+    let locale = use_locale();
+    let toasts = use_toasts();
+    view! {
+        <div class="toaster" role="status" aria-live="polite" aria-relevant="additions">
+            <For each=move || toasts.shown.get() key=|toast| toast.id let:toast>
+                <div class="toast">
+                    {if toast.failed {
+                        view! { <Icon glyph=Glyph::CircleAlert class="w-4 h-4 shrink-0 text-failed"/> }
+                    } else {
+                        view! { <Icon glyph=Glyph::Check class="w-4 h-4 shrink-0 text-done"/> }
+                    }}
+                    <span class="flex-1 min-w-0">{toast.text}</span>
+                    <IconButton
+                        glyph=Glyph::X
+                        label=t!(locale, common.dismiss)
+                        on_press=Callback::new(move |()| toasts.dismiss(toast.id))
+                    />
+                </div>
+            </For>
+        </div>
+    }
+    .into_any()
+}

@@ -1,0 +1,238 @@
+//! A conversation that grows while it is read.
+//!
+//! Each message has a signal of its own: a piece that an agent adds to its answer renders that one message again, and nothing else.
+//! Whoever reads at the end stays at the end; whoever has scrolled up is left alone and offered the way down.
+
+use super::button::{Button, Weight};
+use super::glyph::Glyph;
+use crate::i18n::{t, use_locale};
+use domain::ids::MessageId;
+use leptos::html::Div;
+use leptos::prelude::*;
+use std::collections::BTreeMap;
+
+/// Something with an id and a place in the transcript.
+pub trait Entry: Clone + PartialEq + Send + Sync + 'static {
+    /// Its id.
+    fn id(&self) -> MessageId;
+    /// Its place; grows.
+    fn seq(&self) -> i64;
+}
+
+/// The messages of one session as signals.
+#[derive(Debug)]
+pub struct Transcript<T: Entry> {
+    order: RwSignal<Vec<MessageId>>,
+    entries: StoredValue<BTreeMap<MessageId, ArcRwSignal<T>>>,
+}
+
+impl<T: Entry> Clone for Transcript<T> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<T: Entry> Copy for Transcript<T> {}
+
+impl<T: Entry> Default for Transcript<T> {
+    fn default() -> Self {
+        Self {
+            order: RwSignal::new(Vec::new()),
+            entries: StoredValue::new(BTreeMap::new()),
+        }
+    }
+}
+
+impl<T: Entry> Transcript<T> {
+    /// Takes in messages, new and changed ones in any order. Only what is different is told to anybody.
+    pub fn merge(self, messages: Vec<T>) {
+        let mut added = false;
+        self.entries.update_value(|entries| {
+            for message in messages {
+                match entries.get(&message.id()) {
+                    Some(known) => {
+                        if known.with_untracked(|known| *known != message) {
+                            known.set(message);
+                        }
+                    }
+                    None => {
+                        entries.insert(message.id(), ArcRwSignal::new(message));
+                        added = true;
+                    }
+                }
+            }
+        });
+        if added {
+            self.order.set(self.sorted());
+        }
+    }
+
+    /// Forgets everything: another session is shown.
+    pub fn clear(self) {
+        self.entries.update_value(BTreeMap::clear);
+        self.order.set(Vec::new());
+    }
+
+    /// The messages in order, as ids.
+    #[must_use]
+    pub fn ids(self) -> Vec<MessageId> {
+        self.order.get()
+    }
+
+    /// One message.
+    #[must_use]
+    pub fn entry(self, id: MessageId) -> Option<ArcRwSignal<T>> {
+        self.entries.with_value(|entries| entries.get(&id).cloned())
+    }
+
+    /// The highest place so far: from where to read on.
+    #[must_use]
+    pub fn last_seq(self) -> Option<i64> {
+        self.entries.with_value(|entries| {
+            entries
+                .values()
+                .map(|entry| entry.with_untracked(Entry::seq))
+                .max()
+        })
+    }
+
+    fn sorted(self) -> Vec<MessageId> {
+        self.entries.with_value(|entries| {
+            let mut places: Vec<(i64, MessageId)> = entries
+                .iter()
+                .map(|(id, entry)| (entry.with_untracked(Entry::seq), *id))
+                .collect();
+            places.sort_unstable();
+            places.into_iter().map(|(_, id)| id).collect()
+        })
+    }
+}
+
+/// Within this distance of the end, in CSS pixels, the reader is at the end.
+const AT_END: i32 = 48;
+
+/// The scrolling column with the messages in it.
+#[component]
+pub fn TranscriptList<T, F, V>(
+    /// The messages.
+    transcript: Transcript<T>,
+    /// How one is shown.
+    render: F,
+) -> impl IntoView
+where
+    T: Entry,
+    F: Fn(ArcRwSignal<T>) -> V + Clone + Send + Sync + 'static,
+    V: IntoView + 'static,
+{
+    let locale = use_locale();
+    let column = NodeRef::<Div>::new();
+    let at_end = RwSignal::new(true);
+    let to_end = move || {
+        if let Some(column) = column.get_untracked() {
+            column.set_scroll_top(column.scroll_height());
+        }
+    };
+    // After the messages are in the page, which a frame later they are.
+    let follow = move || {
+        if at_end.get_untracked() {
+            request_animation_frame(to_end);
+        }
+    };
+    Effect::new(move |_| {
+        transcript.order.track();
+        follow();
+    });
+
+    view! {
+        <div
+            node_ref=column
+            class="transcript"
+            data-testid="chat-transcript"
+            tabindex="0"
+            role="log"
+            aria-label=t!(locale, chat.transcript)
+            on:scroll=move |_| {
+                if let Some(column) = column.get_untracked() {
+                    let left = column.scroll_height() - column.client_height() - column.scroll_top();
+                    at_end.set(left <= AT_END);
+                }
+            }
+        >
+            <ol class="transcript-column">
+                <For
+                    each=move || transcript.ids()
+                    key=|id| *id
+                    children=move |id| {
+                        let shown = transcript.entry(id).map(|entry| {
+                            let grown = entry.clone();
+                            Effect::new(move |_| {
+                                grown.track();
+                                follow();
+                            });
+                            render(entry)
+                        });
+                        view! { <li>{shown}</li> }
+                    }
+                />
+            </ol>
+            <Show when=move || !at_end.get()>
+                <div class="transcript-end">
+                    <Button weight=Weight::Plain glyph=Glyph::ChevronDown on_press=Callback::new(move |()| to_end())>
+                        {t!(locale, chat.to_end)}
+                    </Button>
+                </div>
+            </Show>
+        </div>
+    }
+    .into_any()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[derive(Debug, Clone, PartialEq)]
+    struct Line(MessageId, i64, &'static str);
+
+    impl Entry for Line {
+        fn id(&self) -> MessageId {
+            self.0
+        }
+        fn seq(&self) -> i64 {
+            self.1
+        }
+    }
+
+    #[test]
+    fn a_piece_of_an_answer_touches_its_own_message_only() {
+        let owner = Owner::new();
+        owner.set();
+        let (a, b) = (MessageId::new(), MessageId::new());
+        let transcript = Transcript::<Line>::default();
+        transcript.merge(vec![Line(b, 2, "b"), Line(a, 1, "a")]);
+        assert_eq!(transcript.order.get_untracked(), [a, b]);
+        assert_eq!(transcript.last_seq(), Some(2));
+
+        let order_runs = counting(move || transcript.order.track());
+        let first = transcript.entry(a).unwrap();
+        let a_runs = counting(move || first.track());
+        transcript.merge(vec![Line(a, 1, "a"), Line(b, 2, "b and more")]);
+        assert_eq!((order_runs(), a_runs()), (1, 1));
+        assert_eq!(transcript.entry(b).unwrap().get_untracked().2, "b and more");
+
+        let c = MessageId::new();
+        transcript.merge(vec![Line(c, 3, "c")]);
+        assert_eq!((order_runs(), a_runs()), (2, 1));
+        transcript.clear();
+        assert_eq!(order_runs(), 3);
+    }
+
+    /// How often something that reads with `track` would have run by now.
+    fn counting(track: impl Fn() + Send + Sync + 'static) -> impl Fn() -> usize {
+        let memo = Memo::new(move |runs: Option<&usize>| {
+            track();
+            runs.map_or(1, |runs| runs + 1)
+        });
+        move || memo.get_untracked()
+    }
+}

@@ -1,0 +1,33 @@
+//! What the operator sees.
+//!
+//! - `pages` are made of `components`, read and write through `api`, and stay current through `live`.
+//! - [`shell`] is the document around them, on the server.
+//! - One feature decides the side: `ssr` in the server, `hydrate` in the browser. Code is the same on both wherever it can be; what
+//!   runs only in the browser stands in effects and event handlers, which the server never runs.
+
+#![recursion_limit = "256"]
+
+pub mod api;
+pub mod assets;
+pub mod clock;
+pub mod components;
+pub mod error;
+#[cfg(feature = "gallery")]
+pub mod gallery;
+pub mod i18n;
+pub mod keys;
+pub mod live;
+#[cfg(feature = "ssr")]
+pub mod markdown;
+pub mod paths;
+pub mod prefs;
+#[cfg(feature = "ssr")]
+pub mod shell;
+pub mod title;
+pub mod viewport;
+
+pub mod pages;
+
+mod app;
+
+pub use app::*;

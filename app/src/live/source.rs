@@ -1,0 +1,147 @@
+//! The browser's end of the event feed.
+//!
+//! The browser's own `EventSource` takes a broken connection up again by itself, with `Last-Event-ID`. What it does not do is try
+//! again after an answer that is not a stream (the server is restarting, a proxy answers for it); then a new one is opened here,
+//! with `since`. Events come without a name, as JSON of [`Event`]; an event named `gap` says that the log no longer reaches back to
+//! where we were.
+
+use super::link::{Link, QUIET, backoff};
+use super::{Hub, Live};
+use domain::event::Event;
+use leptos::prelude::*;
+use std::time::Duration;
+use wasm_bindgen::JsCast;
+use wasm_bindgen::closure::Closure;
+use web_sys::{EventSource, MessageEvent};
+
+const FEED: &str = "/api/v1/events";
+
+/// Views are told at most this often, so that an agent that streams quickly does not keep the page busy with reading.
+const ROUND: Duration = Duration::from_millis(200);
+
+#[derive(Clone, Copy)]
+struct Feed {
+    live: Live,
+    /// Attempts since the connection was last open.
+    attempt: StoredValue<u32>,
+    /// A round of telling is on its way.
+    telling: StoredValue<bool>,
+}
+
+/// Opens the feed for as long as the page lives.
+pub(super) fn open(live: Live) {
+    if let Some(cursor) = rendered_at() {
+        live.hub.update_value(|hub| hub.start_at(cursor));
+    }
+    Feed {
+        live,
+        attempt: StoredValue::new(0),
+        telling: StoredValue::new(false),
+    }
+    .connect();
+}
+
+impl Feed {
+    fn connect(self) {
+        let since = self.live.hub.with_value(Hub::last_id);
+        let address = since.map_or_else(|| FEED.to_owned(), |id| format!("{FEED}?since={id}"));
+        let Ok(source) = EventSource::new(&address) else {
+            return;
+        };
+
+        let opened = Closure::<dyn Fn()>::new(move || self.opened());
+        let heard = Closure::<dyn Fn(MessageEvent)>::new(move |message: MessageEvent| {
+            let text = message.data().as_string().unwrap_or_default();
+            match serde_json::from_str::<Event>(&text) {
+                Ok(event) => self.heard(&event),
+                // A kind of event newer than this page: what it is about is unknown, so everything may be.
+                Err(_) => self.gap(),
+            }
+        });
+        let gap = Closure::<dyn Fn()>::new(move || self.gap());
+        let failed = Closure::<dyn Fn()>::new({
+            let source = source.clone();
+            move || self.failed(&source)
+        });
+        source.set_onopen(Some(opened.as_ref().unchecked_ref()));
+        source.set_onmessage(Some(heard.as_ref().unchecked_ref()));
+        source.set_onerror(Some(failed.as_ref().unchecked_ref()));
+        // The name of the event is a constant, so this cannot fail.
+        let _ = source.add_event_listener_with_callback("gap", gap.as_ref().unchecked_ref());
+        // The feed lives as long as the page. What is left behind by a failed attempt is a few hundred bytes.
+        opened.forget();
+        heard.forget();
+        failed.forget();
+        gap.forget();
+    }
+
+    fn opened(self) {
+        // Without an id to take the feed up from, whatever happened while it was away went unheard.
+        if self.live.link.get_untracked() != Link::Opening
+            && self.live.hub.with_value(|hub| hub.last_id().is_none())
+        {
+            self.gap();
+        }
+        self.attempt.set_value(0);
+        self.live.link.set(Link::Open);
+    }
+
+    fn heard(self, event: &Event) {
+        if self.live.hub.try_update_value(|hub| hub.note(event)) == Some(true) {
+            self.tell_soon();
+        }
+    }
+
+    fn gap(self) {
+        self.live.hub.update_value(Hub::note_gap);
+        self.tell_soon();
+    }
+
+    /// A timer rather than an animation frame: a page in the background still counts what needs its operator.
+    fn tell_soon(self) {
+        if self.telling.get_value() {
+            return;
+        }
+        self.telling.set_value(true);
+        set_timeout(
+            move || {
+                self.telling.set_value(false);
+                let revisions = self
+                    .live
+                    .hub
+                    .try_update_value(Hub::tell)
+                    .unwrap_or_default();
+                for revision in revisions {
+                    *revision.write() += 1;
+                }
+            },
+            ROUND,
+        );
+    }
+
+    fn failed(self, source: &EventSource) {
+        if self.live.link.get_untracked() != Link::Lost {
+            self.live.link.set(Link::Faltering);
+            set_timeout(
+                move || {
+                    if self.live.link.get_untracked() == Link::Faltering {
+                        self.live.link.set(Link::Lost);
+                    }
+                },
+                QUIET,
+            );
+        }
+        if source.ready_state() == EventSource::CLOSED {
+            let attempt = self.attempt.get_value();
+            self.attempt.set_value(attempt.saturating_add(1));
+            set_timeout(move || self.connect(), backoff(attempt));
+        }
+    }
+}
+
+fn rendered_at() -> Option<i64> {
+    let meta = document()
+        .query_selector("meta[name=flightdeck-cursor]")
+        .ok()??;
+    meta.get_attribute("content")?.parse().ok()
+}

@@ -1,0 +1,89 @@
+//! What a view can depend on, and which events concern it.
+
+use domain::event::{Event, EventKind};
+use domain::ids::{SessionId, TaskId, WorkspaceId};
+
+/// Something a view shows. Fine enough that a streaming transcript does not read the board again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Topic {
+    /// Workspaces, workflows, agents and profiles.
+    Setup,
+    /// What needs the operator, in all workspaces.
+    Attention,
+    /// Cards, tree and steps of a workspace.
+    Tasks(WorkspaceId),
+    /// One task and its sessions, queue, questions and permissions.
+    Task(TaskId),
+    /// The transcript of one session.
+    Transcript(SessionId),
+}
+
+/// The topics an event concerns.
+#[must_use]
+pub(super) fn of(event: &Event) -> Vec<Topic> {
+    let tasks = event.workspace_id.map(Topic::Tasks);
+    let task = event.task_id.map(Topic::Task);
+    let transcript = event.session_id.map(Topic::Transcript);
+    let concerned: [Option<Topic>; 4] = match event.kind {
+        EventKind::WorkspaceUpdated | EventKind::AgentUpdated => {
+            [Some(Topic::Setup), None, None, None]
+        }
+        EventKind::WorkflowUpdated => [Some(Topic::Setup), tasks, None, None],
+        EventKind::MessageAdded | EventKind::MessageUpdated => [transcript, None, None, None],
+        EventKind::SessionInfoUpdated => [task, None, None, None],
+        EventKind::TaskCreated
+        | EventKind::TaskUpdated
+        | EventKind::TaskDeleted
+        | EventKind::TaskStateChanged
+        | EventKind::SessionStateChanged
+        | EventKind::ClarificationChanged
+        | EventKind::PermissionChanged => [tasks, task, transcript, Some(Topic::Attention)],
+        EventKind::TurnStarted
+        | EventKind::TurnCompleted
+        | EventKind::QueueChanged
+        | EventKind::ParentQuestionChanged => [tasks, task, transcript, None],
+    };
+    concerned.into_iter().flatten().collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use domain::time::Timestamp;
+
+    fn event(kind: EventKind) -> Event {
+        Event {
+            id: 1,
+            kind,
+            workspace_id: Some(WorkspaceId::new()),
+            task_id: Some(TaskId::new()),
+            session_id: Some(SessionId::new()),
+            subject_id: None,
+            created_at: Timestamp::from_millis(0),
+        }
+    }
+
+    #[test]
+    fn a_streaming_answer_concerns_its_transcript_alone() {
+        let event = event(EventKind::MessageUpdated);
+        assert_eq!(of(&event), [Topic::Transcript(event.session_id.unwrap())]);
+    }
+
+    #[test]
+    fn every_event_concerns_somebody() {
+        for kind in EventKind::ALL {
+            assert!(!of(&event(*kind)).is_empty(), "{kind}");
+        }
+    }
+
+    #[test]
+    fn what_may_need_the_operator_reaches_the_count() {
+        for kind in [
+            EventKind::ClarificationChanged,
+            EventKind::PermissionChanged,
+            EventKind::TaskStateChanged,
+        ] {
+            assert!(of(&event(kind)).contains(&Topic::Attention), "{kind}");
+        }
+    }
+}
