@@ -58,6 +58,7 @@ pub async fn insert(
 }
 
 /// Takes up to `limit` due follow-ups, also those whose former holder let its lease run out; what was due first comes first.
+/// Those of sessions that another holder has are left to it: its agents are where they can be carried out.
 pub async fn claim(
     tx: &mut Tx,
     holder: &str,
@@ -68,6 +69,8 @@ pub async fn claim(
     let mut claimed = sqlx::query(AssertSqlSafe(format!(
         "update effects set holder = $1, lease_until = $2, attempt = attempt + 1 where id in (\
              select id from effects where run_after <= $3 and (holder is null or lease_until < $3) \
+             and not exists (select 1 from sessions s where s.id = effects.session_id and s.holder <> $1 \
+             and s.lease_until >= $3) \
              order by run_after, id limit $4) \
          returning {COLUMNS}"
     )))
@@ -175,6 +178,28 @@ pub async fn next_due(db: &mut Snapshot) -> Result<Option<Timestamp>> {
              from effects"
         }
     })
+    .fetch_one(db.connection())
+    .await?;
+    row.opt_time("due")
+}
+
+/// As [`next_due`], for one holder: what belongs to a session of another holder is due when that one's lease is over.
+pub async fn next_due_for(db: &mut Snapshot, holder: &str) -> Result<Option<Timestamp>> {
+    let row = sqlx::query(match db.engine() {
+        Engine::Sqlite => {
+            "select min(case when s.id is null then e.due else max(e.due, s.lease_until + 1) end) as due from (\
+                 select session_id, \
+                 case when holder is null then run_after else max(run_after, lease_until + 1) end as due from effects) e \
+             left join sessions s on s.id = e.session_id and s.holder <> $1"
+        }
+        Engine::Postgres => {
+            "select min(case when s.id is null then e.due else greatest(e.due, s.lease_until + 1) end) as due from (\
+                 select session_id, \
+                 case when holder is null then run_after else greatest(run_after, lease_until + 1) end as due from effects) e \
+             left join sessions s on s.id = e.session_id and s.holder <> $1"
+        }
+    })
+    .bind(holder)
     .fetch_one(db.connection())
     .await?;
     row.opt_time("due")

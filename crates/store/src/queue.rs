@@ -73,6 +73,15 @@ pub async fn mark_attempted(tx: &mut Tx, prompt: &QueuedPrompt) -> Result<()> {
     Ok(())
 }
 
+/// Takes back that a prompt was attempted: it waits again at its place, and the count of attempts stays.
+pub async fn put_back(tx: &mut Tx, id: PromptId) -> Result<()> {
+    sqlx::query("update queued_messages set state = 'queued', turn_id = null where id = $1")
+        .bind(id.to_string())
+        .execute(tx.connection())
+        .await?;
+    Ok(())
+}
+
 /// Removes a prompt; answers whether it was there.
 pub async fn delete(tx: &mut Tx, id: PromptId) -> Result<bool> {
     let done = sqlx::query("delete from queued_messages where id = $1")

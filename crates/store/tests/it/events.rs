@@ -83,6 +83,10 @@ store::on_both_engines! {
                         if number % 3 == 0 {
                             ids.push(append(&mut tx, &event, at(number)).await.unwrap());
                         }
+                        // Some stay open longer than others: who appends first must not commit last.
+                        for _ in 0..(writer * 7 + number) % 4 {
+                            bounds(&mut tx).await.unwrap();
+                        }
                         // Every fifth transaction ends in nothing and may leave a gap.
                         if number % 5 != 4 {
                             tx.commit().await.unwrap();

@@ -1,19 +1,10 @@
 //! A disk that is full, rehearsed by a limit on the file's pages (rulings 45).
 
-use crate::world::{World, message, read, workspace, write};
-use domain::message::Message;
+use crate::world::{World, count, message, read, workspace, write};
 use domain::session::Session;
-use store::messages::{Window, append, page};
+use domain::view::WorkspaceView;
 use store::testing::TestDb;
-use store::{Options, Store, StoreError, workspaces};
-
-async fn transcript(store: &Store, session: &Session) -> Vec<Message> {
-    read(store, async |db| {
-        page(db, session.id, Window::Newest, &[], i64::MAX).await
-    })
-    .await
-    .0
-}
+use store::{Options, Result, Store, StoreError, Tx, messages, workspaces};
 
 /// The database of `db`, opened anew with room for `pages` more pages.
 async fn with_room(db: &TestDb, pages: u32) -> Store {
@@ -31,85 +22,100 @@ async fn with_room(db: &TestDb, pages: u32) -> Store {
     .unwrap()
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn nothing_is_lost_or_half_written_when_the_disk_is_full() {
-    // Texts of a row that fits into a page and of one that needs many, alone in a transaction and behind others: SQLite
-    // takes back the statement in some of these cases and the whole transaction in others.
-    for (size, rows) in [
-        (10, 1),
-        (10, 40),
-        (3_000, 1),
-        (3_000, 5),
-        (100_000, 1),
-        (100_000, 3),
-    ] {
-        let mut db = TestDb::sqlite().await;
-        let world = World::new(&db).await;
-        let (_, session) = world.add_conversation().await;
-        let store = with_room(&db, 60).await;
-        let text = "x".repeat(size);
-        let mut kept = Vec::new();
-        let refused = loop {
-            let before = kept.len();
-            let outcome = write(&store, async |tx| {
-                for _ in 0..rows {
-                    let mut message = message(&session, &text);
-                    message.seq = append(tx, &message).await?;
-                    kept.push(message);
-                }
-                Ok(())
-            })
-            .await;
-            if let Err(error) = outcome {
-                kept.truncate(before);
-                break error;
+/// Fills the disk with `add`, checks that nothing of the refused transaction is there and that the store serves on.
+async fn fill(rows: usize, size: usize, add: impl AsyncFn(&mut Tx, &Session, &str) -> Result<()>) {
+    let what = format!("{rows} rows of {size} bytes");
+    let mut db = TestDb::sqlite().await;
+    let world = World::new(&db).await;
+    let (_, session) = world.add_conversation().await;
+    let room = with_room(&db, 60).await;
+    let stored =
+        async |store: &Store| count(store, "messages").await + count(store, "workspaces").await;
+    let text = "x".repeat(size);
+    let mut expected = stored(&room).await;
+    let refused = loop {
+        let outcome = write(&room, async |tx| {
+            for _ in 0..rows {
+                add(tx, &session, &text).await?;
             }
-            assert!(kept.len() < 100_000, "the limit is not heeded");
-        };
-        assert!(
-            matches!(refused, StoreError::Full(_)),
-            "{size} x {rows}: {refused:?}"
-        );
-        assert_eq!(transcript(&store, &session).await, kept, "{size} x {rows}");
-
-        // It goes on refusing what does not fit, and does what fits.
-        let again = write(&store, async |tx| {
-            append(tx, &message(&session, &"y".repeat(500_000))).await
+            Ok(())
         })
         .await;
+        if let Err(error) = outcome {
+            break error;
+        }
+        expected += i64::try_from(rows).unwrap();
+        assert!(expected < 100_000, "the limit is not heeded");
+    };
+    assert!(
+        matches!(refused, StoreError::Full(_)),
+        "{what}: {refused:?}"
+    );
+    assert_eq!(stored(&room).await, expected, "{what}");
+
+    // It goes on refusing what does not fit, and does what fits.
+    let too_much = "y".repeat(500_000);
+    for _ in 0..3 {
+        let again = write(&room, async |tx| add(tx, &session, &too_much).await).await;
         assert!(
             matches!(again, Err(StoreError::Full(_))),
-            "{size} x {rows}: {again:?}"
+            "{what}: {again:?}"
         );
-        assert_eq!(transcript(&store, &session).await, kept);
-        let freed = write(&store, async |tx| {
-            tx.execute_raw("delete from messages").await
-        })
-        .await
-        .unwrap();
-        assert_eq!(usize::try_from(freed).unwrap(), kept.len());
-        write(&store, async |tx| {
-            append(tx, &message(&session, "small")).await
-        })
-        .await
-        .unwrap();
-        let more = workspace("More");
-        write(&store, async |tx| workspaces::insert(tx, &more).await)
+        assert_eq!(stored(&room).await, expected, "{what}");
+    }
+    write(&room, async |tx| {
+        tx.execute_raw("delete from messages").await
+    })
+    .await
+    .unwrap();
+    write(&room, async |tx| {
+        tx.execute_raw("delete from workspaces where name = 'More'")
             .await
-            .unwrap();
-        store.close().await;
+    })
+    .await
+    .unwrap();
+    write(&room, async |tx| add(tx, &session, "small").await)
+        .await
+        .unwrap();
+    assert_eq!(stored(&room).await, 2, "{what}");
+    room.close().await;
 
-        db.reopen().await;
-        assert_eq!(transcript(&db.store, &session).await.len(), 1);
-        assert_eq!(
-            read(&db.store, async |db| workspaces::find(db, more.id).await).await,
-            Some(more)
-        );
-        let check = read(&db.store, async |db| {
-            db.fetch_raw("pragma integrity_check").await
+    db.reopen().await;
+    assert_eq!(stored(&db.store).await, 2, "{what}");
+    let check = read(&db.store, async |db| {
+        db.fetch_raw("pragma integrity_check").await
+    })
+    .await;
+    assert_eq!(check, [[Some("ok".to_owned())]], "{what}");
+}
+
+/// SQLite takes back only the statement when it is one that returns something, and the whole transaction when it is a plain
+/// one; small rows fit into a page and large ones need many.
+const SHAPES: [(usize, usize); 5] = [(1, 10), (40, 10), (1, 3_000), (1, 100_000), (3, 100_000)];
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_statement_that_returns_something_meets_a_full_disk() {
+    for (rows, size) in SHAPES {
+        fill(rows, size, async |tx, session, text| {
+            messages::append(tx, &message(session, text))
+                .await
+                .map(drop)
         })
         .await;
-        assert_eq!(check, [[Some("ok".to_owned())]]);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_plain_statement_meets_a_full_disk() {
+    for (rows, size) in SHAPES {
+        fill(rows, size, async |tx, _, text| {
+            let more = WorkspaceView {
+                description: text.to_owned(),
+                ..workspace("More")
+            };
+            workspaces::insert(tx, &more).await
+        })
+        .await;
     }
 }
 

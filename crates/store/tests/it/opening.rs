@@ -1,6 +1,8 @@
 use crate::world::{World, count, execute, read, workspace, write};
 use std::path::PathBuf;
+use std::sync::Arc;
 use store::{Engine, Options, Store, StoreError, workspaces};
+use tokio::sync::Barrier;
 
 #[track_caller]
 fn assert_config(outcome: store::Result<Store>) {
@@ -23,32 +25,54 @@ store::on_both_engines! {
     }
 
     async fn processes_that_open_a_new_database_at_once_all_find_it_ready(db: TestDb) {
-        let folder = tempfile::tempdir().unwrap();
-        let options = match db.engine() {
-            Engine::Sqlite => Options::embedded(folder.path()),
-            Engine::Postgres => {
-                execute(&db.store, "drop schema public cascade; create schema public").await.unwrap();
-                db.options().clone()
-            }
-        };
-        let openings: Vec<_> = (0..6)
-            .map(|number| {
-                let options = options.clone();
-                tokio::spawn(async move {
-                    let store = Store::open(&options).await.unwrap();
-                    let mut tx = store.write().await.unwrap();
-                    workspaces::insert(&mut tx, &workspace(&format!("{number}"))).await.unwrap();
-                    tx.commit().await.unwrap();
-                    store
+        for _ in 0..4 {
+            let folder = tempfile::tempdir().unwrap();
+            let options = match db.engine() {
+                Engine::Sqlite => Options::embedded(folder.path()),
+                Engine::Postgres => {
+                    let anew = "drop schema public cascade; create schema public";
+                    execute(&db.store, anew).await.unwrap();
+                    db.options().clone()
+                }
+            };
+            let start = Arc::new(Barrier::new(6));
+            let openings: Vec<_> = (0..6)
+                .map(|number| {
+                    let (options, start) = (options.clone(), Arc::clone(&start));
+                    tokio::spawn(async move {
+                        start.wait().await;
+                        let store = Store::open(&options).await.unwrap();
+                        let mut tx = store.write().await.unwrap();
+                        workspaces::insert(&mut tx, &workspace(&format!("{number}"))).await.unwrap();
+                        tx.commit().await.unwrap();
+                        store
+                    })
                 })
-            })
-            .collect();
-        let mut stores = Vec::new();
-        for opening in openings {
-            stores.push(opening.await.unwrap());
+                .collect();
+            let mut stores = Vec::new();
+            for opening in openings {
+                stores.push(opening.await.unwrap());
+            }
+            for store in stores {
+                assert_eq!(count(&store, "workspaces").await, 6);
+                store.close().await;
+            }
         }
-        for store in stores {
-            assert_eq!(count(&store, "workspaces").await, 6);
+    }
+
+    async fn acknowledged_means_on_disk(db: TestDb) {
+        let settings = match db.engine() {
+            // 2 is FULL.
+            Engine::Sqlite => [("pragma synchronous", "2"), ("pragma journal_mode", "wal"), ("pragma foreign_keys", "1")],
+            Engine::Postgres => [
+                ("select current_setting('synchronous_commit')", "on"),
+                ("select current_setting('transaction_isolation')", "read committed"),
+                ("select current_setting('transaction_read_only')", "off"),
+            ],
+        };
+        for (question, expected) in settings {
+            let answer = write(&db.store, async |tx| tx.fetch_raw(question).await).await.unwrap();
+            assert_eq!(answer, [[Some(expected.to_owned())]], "{question}");
         }
     }
 
