@@ -24,7 +24,7 @@ pub(crate) fn dev(args: &[String]) -> Result<()> {
         let built = build::site(Bundle::Quick).and_then(|()| build::server(false));
         let mut server = match built {
             Ok(()) => Some(
-                project::command(project::server("debug"))
+                project::tied(project::server("debug"))
                     .arg("serve")
                     .args(args)
                     .spawn()?,

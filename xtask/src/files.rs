@@ -44,7 +44,9 @@ pub(crate) fn shown(root: &Path, file: &Path) -> PathBuf {
     file.strip_prefix(root).unwrap_or(file).to_owned()
 }
 
-/// Whether `file` has to be written to have these bytes; written when so. Keeps the time stamp of what is the same.
+/// Writes `bytes` to `file` unless they are there already, which leaves its time stamp alone; tells whether it wrote.
+///
+/// Nobody ever sees half of it, even if we are killed.
 pub(crate) fn write_if_changed(file: &Path, bytes: &[u8]) -> Result<bool> {
     if std::fs::read(file).is_ok_and(|old| old == bytes) {
         return Ok(false);
@@ -52,7 +54,10 @@ pub(crate) fn write_if_changed(file: &Path, bytes: &[u8]) -> Result<bool> {
     if let Some(folder) = file.parent() {
         std::fs::create_dir_all(folder)?;
     }
-    std::fs::write(file, bytes).with_context(|| format!("writing {}", file.display()))?;
+    let part = PathBuf::from(format!("{}.{}.part", file.display(), std::process::id()));
+    std::fs::write(&part, bytes)
+        .and_then(|()| std::fs::rename(&part, file))
+        .with_context(|| format!("writing {}", file.display()))?;
     Ok(true)
 }
 

@@ -15,7 +15,8 @@ use nix::sys::signal::{Signal, kill};
 use nix::unistd::{Gid, Pid, Uid, User};
 use tempfile::TempDir;
 
-use crate::setup::{self, Tool};
+use crate::project;
+use crate::setup::Tool;
 
 /// The second database of the conformance suite.
 pub(crate) const TOOL: Tool = Tool {
@@ -34,7 +35,7 @@ pub(crate) fn binaries() -> Option<PathBuf> {
             .iter()
             .all(|name| folder.join(name).is_file())
     };
-    let on_path = setup::program("initdb")
+    let on_path = project::program("initdb")
         .and_then(|file| file.canonicalize().ok()?.parent().map(Path::to_owned));
     if let Some(folder) = on_path.filter(|folder| complete(folder)) {
         return Some(folder);
@@ -146,16 +147,7 @@ fn start_on(
     owner: Option<&Owner>,
     log: &Path,
 ) -> Result<Child> {
-    let postgres = binaries.join("postgres");
-    // Where it exists, setpriv ties the server to our life, even when we are killed without a chance to clean up.
-    let mut command = match setup::program("setpriv") {
-        Some(setpriv) => {
-            let mut command = Command::new(setpriv);
-            command.args(["--pdeathsig", "TERM", "--"]).arg(postgres);
-            command
-        }
-        None => Command::new(postgres),
-    };
+    let mut command = project::tied(binaries.join("postgres"));
     command.arg("-D").arg(data).args(["-p", &port.to_string()]);
     for setting in [
         "listen_addresses=127.0.0.1",

@@ -52,3 +52,29 @@ pub(crate) fn cargo(subcommand: &str) -> Command {
     }
     command
 }
+
+/// A command that is asked to end when we end, however we do: where `setpriv` exists, the kernel sees to it.
+pub(crate) fn tied(what: impl AsRef<OsStr>) -> Command {
+    match program("setpriv") {
+        Some(setpriv) => {
+            let mut tied = command(setpriv);
+            tied.args(["--pdeathsig", "TERM", "--"]).arg(what);
+            tied
+        }
+        None => command(what),
+    }
+}
+
+/// A program on the PATH.
+pub(crate) fn program(name: &str) -> Option<PathBuf> {
+    let path = std::env::var_os("PATH")?;
+    std::env::split_paths(&path)
+        .map(|folder| folder.join(name))
+        .find(|file| is_executable(file))
+}
+
+fn is_executable(file: &Path) -> bool {
+    use std::os::unix::fs::PermissionsExt as _;
+    file.metadata()
+        .is_ok_and(|data| data.is_file() && data.permissions().mode() & 0o111 != 0)
+}

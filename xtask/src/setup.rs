@@ -1,6 +1,6 @@
 //! What a fresh machine lacks: found, installed where that needs nobody's consent, otherwise named.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use anyhow::{Result, bail};
 
@@ -28,7 +28,7 @@ pub(crate) const BROWSER: Tool = Tool {
 pub(crate) const WASM_OPT: Tool = Tool {
     purpose: "wasm-opt, to shrink the bundle",
     packages: &["binaryen"],
-    find: || program("wasm-opt"),
+    find: || project::program("wasm-opt"),
 };
 
 /// Installs those of `tools` that are missing, when we are root on a machine with apt. Otherwise changes nothing.
@@ -38,7 +38,10 @@ pub(crate) fn install_missing(tools: &[&Tool]) -> Result<()> {
         .filter(|tool| (tool.find)().is_none())
         .flat_map(|tool| tool.packages)
         .collect();
-    let (Some(apt), true) = (program("apt-get"), nix::unistd::geteuid().is_root()) else {
+    let (Some(apt), true) = (
+        project::program("apt-get"),
+        nix::unistd::geteuid().is_root(),
+    ) else {
         return Ok(());
     };
     if packages.is_empty() {
@@ -80,7 +83,7 @@ pub(crate) fn wasm_target() -> Result<()> {
     if sysroot.join("lib/rustlib").join(TARGET).is_dir() {
         return Ok(());
     }
-    if program("rustup").is_none() {
+    if project::program("rustup").is_none() {
         bail!("the Rust target {TARGET} is missing and rustup is not there to add it");
     }
     stage::must(
@@ -88,20 +91,6 @@ pub(crate) fn wasm_target() -> Result<()> {
         project::command("rustup").args(["target", "add", TARGET]),
     )?;
     Ok(())
-}
-
-/// A program on the PATH.
-pub(crate) fn program(name: &str) -> Option<PathBuf> {
-    let path = std::env::var_os("PATH")?;
-    std::env::split_paths(&path)
-        .map(|folder| folder.join(name))
-        .find(|file| is_executable(file))
-}
-
-fn is_executable(file: &Path) -> bool {
-    use std::os::unix::fs::PermissionsExt as _;
-    file.metadata()
-        .is_ok_and(|data| data.is_file() && data.permissions().mode() & 0o111 != 0)
 }
 
 fn browser() -> Option<PathBuf> {
@@ -116,7 +105,7 @@ fn browser() -> Option<PathBuf> {
         "microsoft-edge",
     ]
     .into_iter()
-    .find_map(program)
+    .find_map(project::program)
     .or_else(|| {
         let mac = PathBuf::from("/Applications/Google Chrome.app/Contents/MacOS/Google Chrome");
         mac.exists().then_some(mac)

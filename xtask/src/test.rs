@@ -208,7 +208,8 @@ fn tests(name: &str, selection: &[&str], cluster: Option<&Cluster>, long: bool) 
             cargo
                 .arg("run")
                 .args(selection)
-                .args(["--no-fail-fast", "--no-tests", "pass"]);
+                .args(["--no-fail-fast", "--no-tests", "pass"])
+                .args(["--profile", if long { "long" } else { "default" }]);
             cargo
         }
         None => {
@@ -247,5 +248,5 @@ fn tests(name: &str, selection: &[&str], cluster: Option<&Cluster>, long: bool) 
 }
 
 fn nextest() -> Option<PathBuf> {
-    setup::program("cargo-nextest")
+    project::program("cargo-nextest")
 }

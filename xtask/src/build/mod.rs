@@ -14,6 +14,7 @@ use std::fs::File;
 
 use anyhow::{Context, Result};
 
+use self::site::Size;
 pub(crate) use self::wasm::Bundle;
 use crate::{files, project, stage};
 
@@ -47,28 +48,15 @@ pub(crate) fn site(bundle: Bundle) -> Result<()> {
     files::write_if_changed(&root.join("target/css/flightdeck.css"), css.as_bytes())?;
     let _alone = lock()?;
     let glue = wasm::bundle(bundle)?;
-    let sizes = site::publish(&project::site(), &root.join("public"), &css, &glue)?;
-    println!(
-        "  {:<12} {:>10} {:>10} {:>10}",
-        "kB", "raw", "gzip", "brotli"
-    );
-    let row = |name: &str, numbers: [usize; 3]| {
-        #[expect(clippy::cast_precision_loss, reason = "sizes are far below 2^52 bytes")]
-        let [raw, gzip, brotli] = numbers.map(|bytes| bytes as f64 / 1000.0);
-        println!("  {name:<12} {raw:>10.1} {gzip:>10.1} {brotli:>10.1}");
+    let parts = site::Parts {
+        public: &root.join("public"),
+        css: &css,
+        glue: &glue,
     };
-    let mut together = [0; 3];
-    for size in &sizes {
-        row(size.name, [size.raw, size.gzip, size.brotli]);
-        if size.name != "css" {
-            together = [
-                together[0] + size.raw,
-                together[1] + size.gzip,
-                together[2] + size.brotli,
-            ];
-        }
+    let sizes = site::publish(&project::site(), &parts, bundle == Bundle::Small)?;
+    if bundle == Bundle::Small {
+        print_sizes(sizes);
     }
-    row("wasm + js", together);
     Ok(())
 }
 
@@ -80,4 +68,22 @@ fn lock() -> Result<File> {
     file.lock()
         .with_context(|| format!("locking {}", path.display()))?;
     Ok(file)
+}
+
+fn print_sizes([css, js, wasm]: [(&str, Size); 3]) {
+    println!(
+        "  {:<12} {:>10} {:>10} {:>10}",
+        "kB", "raw", "gzip", "brotli"
+    );
+    let bundle = Size {
+        raw: js.1.raw + wasm.1.raw,
+        gzip: js.1.gzip + wasm.1.gzip,
+        brotli: js.1.brotli + wasm.1.brotli,
+    };
+    for (name, size) in [css, js, wasm, ("wasm + js", bundle)] {
+        #[expect(clippy::cast_precision_loss, reason = "sizes are far below 2^52 bytes")]
+        let [raw, gzip, brotli] =
+            [size.raw, size.gzip, size.brotli].map(|bytes| bytes as f64 / 1000.0);
+        println!("  {name:<12} {raw:>10.1} {gzip:>10.1} {brotli:>10.1}");
+    }
 }

@@ -18,87 +18,105 @@ use super::wasm::{Glue, NAME};
 use crate::{files, stage};
 
 /// Sizes of one published file in bytes.
+#[derive(Clone, Copy, Default)]
 pub(crate) struct Size {
-    pub(crate) name: &'static str,
     pub(crate) raw: usize,
+    /// Zero when it was not compressed.
     pub(crate) gzip: usize,
     pub(crate) brotli: usize,
 }
 
-/// Writes the site and gives the sizes of its parts.
-pub(crate) fn publish(site: &Path, public: &Path, css: &str, glue: &Glue) -> Result<Vec<Size>> {
-    for file in files::all(public)? {
+/// What is to be published.
+pub(crate) struct Parts<'a> {
+    /// Folder of files that keep their names.
+    pub(crate) public: &'a Path,
+    pub(crate) css: &'a str,
+    pub(crate) glue: &'a Glue,
+}
+
+/// Writes the site and gives the size of each kind of file. Without `compress` there are only the plain files.
+pub(crate) fn publish(
+    site: &Path,
+    parts: &Parts<'_>,
+    compress: bool,
+) -> Result<[(&'static str, Size); 3]> {
+    for file in files::all(parts.public)? {
         let bytes = std::fs::read(&file)?;
-        files::write_if_changed(&site.join(files::shown(public, &file)), &bytes)?;
+        files::write_if_changed(&site.join(files::shown(parts.public, &file)), &bytes)?;
     }
-    let pkg = site.join("pkg");
-    let parts: [(&str, &[u8]); 3] = [
-        ("css", css.as_bytes()),
-        ("js", &glue.js),
-        ("wasm", &glue.wasm),
-    ];
-    let mut current: BTreeSet<PathBuf> = BTreeSet::new();
+    let mut package = Package {
+        folder: site.join("pkg"),
+        compress,
+        current: BTreeSet::new(),
+    };
+    for (name, bytes) in &parts.glue.snippets {
+        package.write(name, bytes)?;
+    }
     let mut manifest = serde_json::Map::new();
     let mut hashes = String::new();
-    let mut sizes = Vec::new();
-    for (kind, bytes) in parts {
+    let mut sizes = [
+        ("css", Size::default()),
+        ("js", Size::default()),
+        ("wasm", Size::default()),
+    ];
+    let contents = [parts.css.as_bytes(), &parts.glue.js, &parts.glue.wasm];
+    for ((kind, size), bytes) in sizes.iter_mut().zip(contents) {
         let hash = files::hash(bytes);
         let name = format!("{NAME}.{hash}.{kind}");
+        *size = package.write(Path::new(&name), bytes)?;
         hashes.push_str(&format!("{kind}: {hash}\n"));
-        sizes.push(write_compressed(
-            &pkg,
-            Path::new(&name),
-            bytes,
-            kind,
-            &mut current,
-        )?);
-        manifest.insert(kind.to_owned(), name.into());
-    }
-    for (name, bytes) in &glue.snippets {
-        write_compressed(&pkg, name, bytes, "snippet", &mut current)?;
+        manifest.insert((*kind).to_owned(), name.into());
     }
     files::write_if_changed(&site.join("hash.txt"), hashes.as_bytes())?;
-    files::write_if_changed(
-        &site.join("manifest.json"),
-        &serde_json::to_vec_pretty(&manifest)?,
-    )?;
-    for file in files::all(&pkg)? {
-        if !current.contains(&file) {
-            std::fs::remove_file(&file).with_context(|| format!("removing {}", file.display()))?;
-        }
-    }
+    let manifest = serde_json::to_vec_pretty(&manifest)?;
+    files::write_if_changed(&site.join("manifest.json"), &manifest)?;
+    package.remove_others()?;
     Ok(sizes)
 }
 
-/// Writes `bytes` as `folder/name` with both compressed forms, each only when it is not there yet.
-fn write_compressed(
-    folder: &Path,
-    name: &Path,
-    bytes: &[u8],
-    kind: &'static str,
-    current: &mut BTreeSet<PathBuf>,
-) -> Result<Size> {
-    let file = folder.join(name);
-    let with = |end: &str| PathBuf::from(format!("{}.{end}", file.display()));
-    let (gzip, brotli) = (with("gz"), with("br"));
-    if files::write_if_changed(&file, bytes)? || !gzip.exists() || !brotli.exists() {
-        stage::work(&format!("compress {}", name.display()), || {
-            files::write_if_changed(&gzip, &gzipped(bytes)?)?;
-            files::write_if_changed(&brotli, &brotlied(bytes)?)?;
-            Ok(())
-        })?;
+/// The folder of files with hashes in their names.
+struct Package {
+    folder: PathBuf,
+    compress: bool,
+    /// Everything that belongs here.
+    current: BTreeSet<PathBuf>,
+}
+
+impl Package {
+    /// Writes `bytes` as `name` with both compressed forms, each only when it is not there yet.
+    fn write(&mut self, name: &Path, bytes: &[u8]) -> Result<Size> {
+        let file = self.folder.join(name);
+        let with = |end: &str| PathBuf::from(format!("{}.{end}", file.display()));
+        let (gzip, brotli) = (with("gz"), with("br"));
+        let is_new = files::write_if_changed(&file, bytes)?;
+        self.current.insert(file);
+        let mut size = Size {
+            raw: bytes.len(),
+            ..Size::default()
+        };
+        if self.compress {
+            if is_new || !gzip.exists() || !brotli.exists() {
+                stage::work(&format!("compress {}", name.display()), || {
+                    files::write_if_changed(&gzip, &gzipped(bytes)?)?;
+                    files::write_if_changed(&brotli, &brotlied(bytes)?)
+                })?;
+            }
+            size.gzip = usize::try_from(std::fs::metadata(&gzip)?.len())?;
+            size.brotli = usize::try_from(std::fs::metadata(&brotli)?.len())?;
+            self.current.extend([gzip, brotli]);
+        }
+        Ok(size)
     }
-    let length = |file: &Path| {
-        std::fs::metadata(file).map(|data| usize::try_from(data.len()).unwrap_or(usize::MAX))
-    };
-    let size = Size {
-        name: kind,
-        raw: bytes.len(),
-        gzip: length(&gzip)?,
-        brotli: length(&brotli)?,
-    };
-    current.extend([file, gzip, brotli]);
-    Ok(size)
+
+    fn remove_others(&self) -> Result<()> {
+        for file in files::all(&self.folder)? {
+            if !self.current.contains(&file) {
+                std::fs::remove_file(&file)
+                    .with_context(|| format!("removing {}", file.display()))?;
+            }
+        }
+        Ok(())
+    }
 }
 
 fn gzipped(bytes: &[u8]) -> Result<Vec<u8>> {
@@ -144,9 +162,17 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let (site, public) = (folder.path().join("site"), folder.path().join("public"));
         files::write_if_changed(&public.join("favicon.svg"), b"<svg/>").unwrap();
-        publish(&site, &public, "a{}", &glue("old")).unwrap();
+        let publish = |js: &str, compress| {
+            let parts = Parts {
+                public: &public,
+                css: "a{}",
+                glue: &glue(js),
+            };
+            publish(&site, &parts, compress).unwrap()
+        };
+        publish("old", true);
         let before = names(&site.join("pkg"));
-        let sizes = publish(&site, &public, "a{}", &glue("new")).unwrap();
+        let [_, _, (_, wasm)] = publish("new", true);
         let after = names(&site.join("pkg"));
 
         let manifest: serde_json::Value =
@@ -161,8 +187,11 @@ mod tests {
         assert_ne!(before, after);
         assert!(after.contains(&"snippets/one/inline.js".to_owned()));
         assert!(site.join("favicon.svg").exists());
-        let wasm = sizes.iter().find(|size| size.name == "wasm").unwrap();
         assert!(wasm.raw == 400 && wasm.gzip < 400 && wasm.brotli < wasm.gzip);
+
+        // A quick build leaves no compressed file of an earlier one to be served in its place.
+        publish("new", false);
+        assert_eq!(names(&site.join("pkg")).len(), 4);
     }
 
     #[test]

@@ -7,7 +7,7 @@
 //! Paths are found in the token stream, so those inside macros such as `view!` count too. Names that a parent
 //! re-exports from a child (`pub use a::Thing`) count as that child's.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::path::Path;
 
 use anyhow::{Context, Result, bail};
@@ -100,7 +100,7 @@ fn circles(modules: &BTreeMap<ModulePath, String>) -> Result<Vec<String>> {
     }
     let mut found = Vec::new();
     for edges in levels.values() {
-        found.extend(circle_among(edges));
+        found.extend(circles_among(edges));
     }
     Ok(found)
 }
@@ -135,20 +135,54 @@ fn resolve(target: &ModulePath, aliases: &BTreeMap<ModulePath, ModulePath>) -> M
     target.clone()
 }
 
-/// Drops modules that lie on no circle; what stays is told with one example for each edge.
-fn circle_among(edges: &BTreeMap<(String, String), String>) -> Option<String> {
-    let mut left: BTreeSet<&(String, String)> = edges.keys().collect();
-    loop {
-        let from: BTreeSet<_> = left.iter().map(|(from, _)| from).collect();
-        let to: BTreeSet<_> = left.iter().map(|(_, to)| to).collect();
-        let before = left.len();
-        left.retain(|(one, other)| to.contains(one) && from.contains(other));
-        if left.len() == before {
-            break;
+/// The shortest circle through each edge that lies on one, told with an example for each of its edges.
+fn circles_among(edges: &BTreeMap<(String, String), String>) -> BTreeSet<String> {
+    let mut found = BTreeSet::new();
+    for (from, to) in edges.keys() {
+        if let Some(mut circle) = shortest_way(edges, to, from) {
+            // The same circle is met once from each of its edges: it begins with its first name.
+            let first = (0..circle.len()).min_by_key(|at| circle[*at]);
+            circle.rotate_left(first.unwrap_or(0));
+            let next = circle.iter().cycle().skip(1);
+            let told = circle
+                .iter()
+                .zip(next)
+                .map(|(one, other)| edges[&((*one).clone(), (*other).clone())].as_str());
+            found.insert(told.collect::<Vec<_>>().join(", "));
         }
     }
-    let examples: Vec<_> = left.iter().map(|edge| edges[*edge].as_str()).collect();
-    (!examples.is_empty()).then(|| examples.join(", "))
+    found
+}
+
+/// The nodes on a shortest way, both ends included.
+fn shortest_way<'a>(
+    edges: &'a BTreeMap<(String, String), String>,
+    from: &'a String,
+    to: &String,
+) -> Option<Vec<&'a String>> {
+    let mut came_from: BTreeMap<&String, &String> = BTreeMap::new();
+    let mut queue = VecDeque::from([from]);
+    while let Some(node) = queue.pop_front() {
+        if node == to {
+            let mut way = vec![node];
+            while let Some(before) = way
+                .last()
+                .filter(|at| **at != from)
+                .and_then(|at| came_from.get(at))
+            {
+                way.push(before);
+            }
+            way.reverse();
+            return Some(way);
+        }
+        for (_, next) in edges.keys().filter(|(one, _)| one == node) {
+            if next != from && !came_from.contains_key(next) {
+                came_from.insert(next, node);
+                queue.push_back(next);
+            }
+        }
+    }
+    None
 }
 
 /// Collects the absolute form of every `crate::…`, `super::…` and `self::…` path, except in test code; also of plain
