@@ -187,13 +187,13 @@ pub async fn next_due(db: &mut Snapshot) -> Result<Option<Timestamp>> {
 pub async fn next_due_for(db: &mut Snapshot, holder: &str) -> Result<Option<Timestamp>> {
     let row = sqlx::query(match db.engine() {
         Engine::Sqlite => {
-            "select min(case when s.id is null then e.due else max(e.due, s.lease_until + 1) end) as due from (\
+            "select min(case when s.id is null then e.due else max(e.due, coalesce(s.lease_until + 1, 0)) end) as due from (\
                  select session_id, \
                  case when holder is null then run_after else max(run_after, lease_until + 1) end as due from effects) e \
              left join sessions s on s.id = e.session_id and s.holder <> $1"
         }
         Engine::Postgres => {
-            "select min(case when s.id is null then e.due else greatest(e.due, s.lease_until + 1) end) as due from (\
+            "select min(case when s.id is null then e.due else greatest(e.due, coalesce(s.lease_until + 1, 0)) end) as due from (\
                  select session_id, \
                  case when holder is null then run_after else greatest(run_after, lease_until + 1) end as due from effects) e \
              left join sessions s on s.id = e.session_id and s.holder <> $1"

@@ -4,7 +4,7 @@ use domain::session::Session;
 use domain::time::Timestamp;
 use std::collections::HashSet;
 use store::effects::{
-    claim, delete, finish_if_held, insert, next_due, release_all, release_if_held,
+    claim, delete, finish_if_held, insert, next_due, next_due_for, release_all, release_if_held,
 };
 use store::{Store, Write};
 
@@ -256,5 +256,35 @@ store::on_both_engines! {
         assert_eq!(due(&db.store).await, Some(at(31)));
         assert_eq!(take(&db.store, "them", when, at(90), 10).await.len(), 1, "what is said to be due is due");
         assert_eq!(due(&db.store).await, Some(at(40)));
+    }
+    async fn what_belongs_to_a_session_of_another_node_is_left_to_it_while_its_lease_holds(db: TestDb) {
+        let world = World::new(&db).await;
+        let task = world.add_task().await;
+        let held = async |holder: Option<&str>, lease_until| {
+            let holder = holder.map(str::to_owned);
+            let session = Session { holder, lease_until, ..world.session(&task) };
+            let session = world.put_session(session).await;
+            add(&db.store, &session, EffectKind::Dispatch, None, at(5)).await;
+            session.id
+        };
+        let due_for = async |holder: &str| {
+            read(&db.store, async |db| next_due_for(db, holder).await).await
+        };
+        assert_eq!(due_for("me").await, None);
+        let theirs = held(Some("them"), Some(at(50))).await;
+        assert_eq!(due_for("me").await, Some(at(51)));
+        assert_eq!(due_for("them").await, Some(at(5)));
+        assert!(take(&db.store, "me", at(50), at(60), 10).await.is_empty());
+        // Held without a lease is held no more.
+        let unleased = held(Some("them"), None).await;
+        assert_eq!(due_for("me").await, Some(at(5)));
+        let (free, mine) = (held(None, None).await, held(Some("me"), Some(at(50))).await);
+        let ids = |claimed: Vec<Effect>| {
+            claimed.into_iter().map(|effect| effect.session_id).collect::<HashSet<_>>()
+        };
+        let claimed = take(&db.store, "me", at(10), at(40), 10).await;
+        assert_eq!(ids(claimed), HashSet::from([unleased, free, mine]));
+        assert_eq!(due_for("me").await, Some(at(41)), "its own leases run out before theirs");
+        assert_eq!(ids(take(&db.store, "me", at(51), at(60), 10).await), HashSet::from([theirs, unleased, free, mine]));
     }
 }

@@ -8,6 +8,7 @@ mod world;
 
 mod agents;
 mod clarifications;
+mod coverage;
 mod effects;
 mod events;
 mod full_disk;

@@ -5,8 +5,8 @@ use domain::ids::{PromptId, QuestionId, SessionId, TaskId, TurnId};
 use domain::question::{ParentQuestion, QuestionStatus};
 use std::slice::from_ref;
 use store::questions::{
-    find, insert, of_tool_call, pending, pending_of_child, pending_of_parent, pending_of_session,
-    resolve_if_pending, set_delivered, set_prompt,
+    find, insert, of_tool_call, of_turn, pending, pending_of_child, pending_of_parent,
+    pending_of_session, resolve_if_pending, set_delivered, set_prompt,
 };
 use store::{Store, Write};
 
@@ -46,8 +46,15 @@ store::on_both_engines! {
         assert_eq!(stored(&db.store, bare.id).await, Some(bare));
         assert_eq!(stored(&db.store, QuestionId::new()).await, None);
         let of = async |key: &str| read(&db.store, async |db| of_tool_call(db, session.id, key).await).await;
-        assert_eq!(of(UNICODE).await, Some(whole));
+        assert_eq!(of(UNICODE).await, Some(whole.clone()));
         assert_eq!(of("another").await, None);
+        let turn = whole.child_turn_id.unwrap();
+        let in_turn = async |session, turn| {
+            read(&db.store, async |db| of_turn(db, session, turn).await).await
+        };
+        assert_eq!(in_turn(session.id, turn).await, Some(whole));
+        assert_eq!(in_turn(session.id, TurnId::new()).await, None);
+        assert_eq!(in_turn(SessionId::new(), turn).await, None);
     }
 
     async fn a_session_has_one_pending_question_and_a_tool_call_one_ever(db: TestDb) {

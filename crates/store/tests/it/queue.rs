@@ -5,7 +5,9 @@ use domain::ids::{PromptId, QuestionId, SessionId, TaskId, TurnId};
 use domain::queue::{Lane, QueuedBy, QueuedPrompt, QueuedState};
 use serde_json::json;
 use store::Store;
-use store::queue::{delete, find, insert, list, list_by_task, mark_attempted, purge_task};
+use store::queue::{
+    delete, find, insert, list, list_by_task, mark_attempted, purge_task, put_back,
+};
 
 async fn stored(store: &Store, id: PromptId) -> Option<QueuedPrompt> {
     read(store, async |db| find(db, id).await).await
@@ -90,6 +92,10 @@ store::on_both_engines! {
             assert_eq!(stored(&db.store, sent.id).await, Some(expected));
         }
         assert_eq!(stored(&db.store, bystander.id).await.unwrap().state, QueuedState::Queued);
+        write(&db.store, async |tx| put_back(tx, sent.id).await).await.unwrap();
+        let back = QueuedPrompt { turn_id: None, attempts: 2, ..sent.clone() };
+        assert_eq!(stored(&db.store, sent.id).await, Some(back), "it waits at its place and keeps count");
+        assert_eq!(order(&db.store, session.id).await, [sent.id, bystander.id]);
         let nowhere = QueuedPrompt { turn_id: None, ..sent.clone() };
         assert_invariant(write(&db.store, async |tx| mark_attempted(tx, &nowhere).await).await);
         let unknown = QueuedPrompt { turn_id: Some(TurnId::new()), ..sent };
