@@ -2,6 +2,7 @@
 
 #![recursion_limit = "256"]
 
+use leptos::prelude::document;
 use wasm_bindgen::prelude::wasm_bindgen;
 
 /// Called once by the script in the page, after the module is loaded.
@@ -9,4 +10,9 @@ use wasm_bindgen::prelude::wasm_bindgen;
 pub fn hydrate() {
     console_error_panic_hook::set_once();
     leptos::mount::hydrate_body(app::App);
+    // From here on a press does something; the end-to-end tests wait for this mark.
+    if let Some(html) = document().document_element() {
+        // Refused only for a name that is no attribute's.
+        let _ = html.set_attribute("data-hydrated", "");
+    }
 }
