@@ -9,12 +9,20 @@ use domain::view::{SessionView, TaskView};
 use sqlx::AssertSqlSafe;
 use sqlx::any::AnyRow;
 
-/// What is pending counts on partial indexes that hold only pending rows, so the counts cost next to nothing a task.
-const TASK: &str = "select t.id, t.workspace_id, t.workflow_id, t.workflow_step_id, t.title, t.description, t.state, t.priority, \
+/// What a task's row and its primary session say, and how many sessions there are.
+const COLUMNS: &str = "t.id, t.workspace_id, t.workflow_id, t.workflow_step_id, t.title, t.description, t.state, t.priority, \
     t.position, t.parent_id, t.autopilot, t.origin, t.external_id, t.title_mode, t.agent_profile_id, t.working_directory, \
     t.interrupted_at, t.archived_at, t.created_at, t.updated_at, \
     s.id as session_id, s.state as session_state, s.error_message, a.name as agent_name, \
-    (select count(*) from sessions x where x.task_id = t.id) as session_count, \
+    (select count(*) from sessions x where x.task_id = t.id) as session_count";
+
+const TABLES: &str = "tasks t \
+    left join sessions s on s.task_id = t.id and s.is_primary = 1 \
+    left join agent_profiles p on p.id = s.agent_profile_id \
+    left join agents a on a.id = p.agent_id";
+
+/// What is pending of one task: looked up in the partial indexes that hold only pending rows.
+const PENDING_OF_ONE: &str = "\
     (select count(*) from queued_messages x where x.task_id = t.id and x.state = 'queued') as queued, \
     (select count(*) from permissions x where x.task_id = t.id and x.status = 'pending') as permissions, \
     (select count(*) from permissions x where x.session_id = s.id and x.status = 'pending') as session_permissions, \
@@ -22,11 +30,31 @@ const TASK: &str = "select t.id, t.workspace_id, t.workflow_id, t.workflow_step_
     (select count(*) from operator_questions x where x.session_id = s.id and x.status = 'pending') as session_bundles, \
     (select count(*) from parent_questions x where x.child_task_id = t.id and x.status = 'pending') as questions, \
     (select count(*) from parent_questions x where x.child_session_id = s.id and x.status = 'pending') as session_questions, \
-    (select min(x.started_at) from turns x where x.task_id = t.id and x.completed_at is null) as turn_started_at \
-    from tasks t \
-    left join sessions s on s.task_id = t.id and s.is_primary = 1 \
-    left join agent_profiles p on p.id = s.agent_profile_id \
-    left join agents a on a.id = p.agent_id";
+    (select min(x.started_at) from turns x where x.task_id = t.id and x.completed_at is null) as turn_started_at";
+
+/// The same of many tasks, from [`GROUPS`].
+const PENDING_OF_MANY: &str = "coalesce(qm.number, 0) as queued, \
+    coalesce(pe.number, 0) as permissions, coalesce(pe.own, 0) as session_permissions, \
+    coalesce(oq.number, 0) as bundles, coalesce(oq.own, 0) as session_bundles, \
+    coalesce(pq.number, 0) as questions, coalesce(pq.own, 0) as session_questions, \
+    ot.started_at as turn_started_at";
+
+/// All that is pending, counted once for the whole list: Postgres would read small tables through for each task otherwise.
+/// `own` counts what belongs to primary sessions.
+const GROUPS: &str = "\
+    left join (select task_id, count(*) as number from queued_messages where state = 'queued' group by task_id) qm \
+        on qm.task_id = t.id \
+    left join (select x.task_id, count(*) as number, count(case when y.is_primary = 1 then 1 end) as own \
+        from permissions x join sessions y on y.id = x.session_id where x.status = 'pending' group by x.task_id) pe \
+        on pe.task_id = t.id \
+    left join (select x.task_id, count(*) as number, count(case when y.is_primary = 1 then 1 end) as own \
+        from operator_questions x join sessions y on y.id = x.session_id where x.status = 'pending' group by x.task_id) oq \
+        on oq.task_id = t.id \
+    left join (select x.child_task_id, count(*) as number, count(case when y.is_primary = 1 then 1 end) as own \
+        from parent_questions x join sessions y on y.id = x.child_session_id where x.status = 'pending' \
+        group by x.child_task_id) pq on pq.child_task_id = t.id \
+    left join (select task_id, min(started_at) as started_at from turns where completed_at is null group by task_id) ot \
+        on ot.task_id = t.id";
 
 const fn pending(permissions: i64, questions: i64) -> Option<PendingAction> {
     if permissions > 0 {
@@ -83,13 +111,15 @@ fn read_task(row: &AnyRow) -> Result<TaskView> {
 
 /// One task.
 pub async fn task(db: &mut Snapshot, id: TaskId) -> Result<Option<TaskView>> {
-    sqlx::query(AssertSqlSafe(format!("{TASK} where t.id = $1")))
-        .bind(id.to_string())
-        .fetch_optional(db.connection())
-        .await?
-        .as_ref()
-        .map(read_task)
-        .transpose()
+    sqlx::query(AssertSqlSafe(format!(
+        "select {COLUMNS}, {PENDING_OF_ONE} from {TABLES} where t.id = $1"
+    )))
+    .bind(id.to_string())
+    .fetch_optional(db.connection())
+    .await?
+    .as_ref()
+    .map(read_task)
+    .transpose()
 }
 
 /// Which tasks to list; every condition that is given must hold.
@@ -117,7 +147,7 @@ pub struct TaskFilter {
 
 /// Tasks that match the filter, in board order or by age.
 pub async fn tasks(db: &mut Snapshot, filter: &TaskFilter) -> Result<Vec<TaskView>> {
-    let mut sql = format!("{TASK} where 1 = 1");
+    let mut sql = format!("select {COLUMNS}, {PENDING_OF_MANY} from {TABLES} {GROUPS} where 1 = 1");
     let mut keys: Vec<String> = Vec::new();
     let mut condition = |column: &str, key: Option<String>| {
         if let Some(key) = key {

@@ -47,8 +47,17 @@ fn bare_view(task: &Task) -> TaskView {
     }
 }
 
+/// The view of one task. A list, which gets it in another way, must show the same.
 async fn view(store: &Store, id: TaskId) -> TaskView {
-    read(store, async |db| task(db, id).await).await.unwrap()
+    let one = read(store, async |db| task(db, id).await).await.unwrap();
+    let all = TaskFilter {
+        include_archived: true,
+        limit: 1_000,
+        ..TaskFilter::default()
+    };
+    let listed = read(store, async |db| tasks(db, &all).await).await;
+    assert_eq!(listed.iter().find(|task| task.id == id), Some(&one));
+    one
 }
 
 async fn ids(store: &Store, filter: TaskFilter) -> Vec<TaskId> {
