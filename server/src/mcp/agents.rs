@@ -10,6 +10,7 @@ pub(super) fn tools() -> Vec<Tool> {
         description: "List the coding agents that tasks can be given to, each with its profiles. A profile's id goes into \
                       create_task_kandev as agent_profile_id.",
         input: json!({"type": "object", "properties": {}}),
+        unlisted: &[],
         hints: Hints::Reads,
         run: |call| Box::pin(list_agents(call)),
     }]

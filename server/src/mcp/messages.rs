@@ -26,6 +26,7 @@ pub(super) fn tools() -> Vec<Tool> {
             },
             "required": ["task_id", "prompt"],
         }),
+        unlisted: &[],
         hints: Hints::Writes,
         run: |call| Box::pin(message(call)),
     }]

@@ -25,6 +25,7 @@ fn ask_user_tool() -> Tool {
                       call; it may take up to two hours. Ask when a decision is the operator's to make; they may also answer in \
                       their own words, or skip. The result is keyed by question id.",
         input,
+        unlisted: &[],
         hints: Hints::Writes,
         run: |call| Box::pin(ask_user(call)),
     }
@@ -43,6 +44,7 @@ fn ask_parent_tool() -> Tool {
                       guessed wrong. The call returns at once; it must be the last action of your turn: end the turn then, and the \
                       answer arrives as your next prompt.",
         input,
+        unlisted: &[],
         hints: Hints::Writes,
         run: |call| Box::pin(ask_parent(call)),
     }

@@ -28,6 +28,7 @@ pub(super) fn tools() -> Vec<Tool> {
             description: "Archive a task: its sessions are stopped and it is hidden from the board, but its history stays and an \
                           operator can bring it back. Archiving it again changes nothing.",
             input: one_task("The task to archive, as a full UUID."),
+            unlisted: &[],
             hints: Hints::WritesOnce,
             run: |call| Box::pin(archive(call)),
         },
@@ -37,6 +38,7 @@ pub(super) fn tools() -> Vec<Tool> {
             description: "Delete a task and its whole history for good. This cannot be undone; use archive_task_kandev unless \
                           deletion was asked for. Subtasks stay and become top-level tasks.",
             input: one_task("The task to delete, as a full UUID."),
+            unlisted: &[],
             hints: Hints::Destroys,
             run: |call| Box::pin(delete(call)),
         },
@@ -47,6 +49,7 @@ pub(super) fn tools() -> Vec<Tool> {
                           and own subtasks stay. A stopped session takes no messages any more, so to redirect a subtask use \
                           message_task_kandev with delivery_mode \"interrupt\" instead.",
             input: one_task("The subtask to stop, as a full UUID."),
+            unlisted: &[],
             hints: Hints::DestroysOnce,
             run: |call| Box::pin(stop(call)),
         },
@@ -62,6 +65,7 @@ pub(super) fn tools() -> Vec<Tool> {
                     "verbose": {"type": "boolean", "description": "With descriptions. Default: false."},
                 },
             }),
+            unlisted: &[],
             hints: Hints::Reads,
             run: |call| Box::pin(related(call)),
         },
@@ -94,6 +98,7 @@ fn list_tool() -> Tool {
             },
             "required": ["workflow_id"],
         }),
+        unlisted: &[],
         hints: Hints::Reads,
         run: |call| Box::pin(list(call)),
     }
@@ -131,6 +136,7 @@ fn create_tool() -> Tool {
             },
             "required": ["title"],
         }),
+        unlisted: &["description"],
         hints: Hints::Writes,
         run: |call| Box::pin(create(call)),
     }
@@ -153,6 +159,7 @@ fn update_tool() -> Tool {
             },
             "required": ["task_id"],
         }),
+        unlisted: &[],
         hints: Hints::WritesOnce,
         run: |call| Box::pin(update(call)),
     }

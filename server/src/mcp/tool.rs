@@ -10,7 +10,7 @@ use futures::future::BoxFuture;
 use rmcp::model::{JsonObject, ToolAnnotations};
 use rmcp::service::{RequestContext, RoleServer};
 use serde::de::DeserializeOwned;
-use serde_json::Value;
+use serde_json::{Value, json};
 use std::str::FromStr;
 use std::sync::Arc;
 use tokio_util::sync::CancellationToken;
@@ -61,6 +61,8 @@ pub struct Tool {
     pub description: &'static str,
     /// JSON Schema of its arguments; the root is closed whether or not it says so.
     pub input: Value,
+    /// Names of text arguments that are understood and not listed: older names.
+    pub unlisted: &'static [&'static str],
     /// See [`Hints`].
     pub hints: Hints,
     /// Carries out a call whose arguments fit `input`.
@@ -78,7 +80,11 @@ pub(super) struct Ready {
 
 impl Ready {
     pub(super) fn new(tool: Tool) -> Self {
-        let schema = Schema::closed(&tool.input);
+        let mut accepted = tool.input.clone();
+        for name in tool.unlisted {
+            accepted["properties"][name] = json!({"type": "string"});
+        }
+        let schema = Schema::closed(&accepted);
         let input: JsonObject = match tool.input {
             Value::Object(input) => input,
             Value::Null

@@ -12,6 +12,7 @@ pub(super) fn tools() -> Vec<Tool> {
             description: "List the workspaces of the board. A workspace holds workflows and their tasks; its id is needed to \
                           list its workflows.",
             input: json!({"type": "object", "properties": {}}),
+            unlisted: &[],
             hints: Hints::Reads,
             run: |call| Box::pin(list_workspaces(call)),
         },
@@ -27,6 +28,7 @@ pub(super) fn tools() -> Vec<Tool> {
                 },
                 "required": ["workspace_id"],
             }),
+            unlisted: &[],
             hints: Hints::Reads,
             run: |call| Box::pin(list_workflows(call)),
         },
@@ -42,6 +44,7 @@ pub(super) fn tools() -> Vec<Tool> {
                 },
                 "required": ["workflow_id"],
             }),
+            unlisted: &[],
             hints: Hints::Reads,
             run: |call| Box::pin(list_steps(call)),
         },

@@ -6,7 +6,7 @@
 
 mod feed;
 
-pub use feed::{Feed, Listener};
+pub use feed::{Feed, Listener, Shared, Told};
 
 use super::extract::{Caller, Query, id};
 use super::route::{Parameter, Route};
@@ -18,7 +18,6 @@ use axum::response::{IntoResponse, Response};
 use domain::error::Refusal;
 use domain::event::Event;
 use domain::ids::{TaskId, WorkspaceId};
-use feed::Told;
 use futures::{Stream, StreamExt, stream};
 use http::HeaderMap;
 use serde::Deserialize;

@@ -1,0 +1,256 @@
+//! Every door has its authorisation case: each route, each tool, each server function. A door without one fails here.
+
+use crate::support::TestApp;
+use crate::support::agent::Agent;
+use crate::support::client::Client;
+use crate::support::{DEADLINE, Reply};
+use domain::ids::TaskId;
+use http::Method;
+use leptos::server_fn;
+use serde_json::json;
+use std::collections::BTreeSet;
+
+/// Who may come in through a route.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Access {
+    /// Whoever reaches this machine's loopback.
+    Anybody,
+    /// The operator: on loopback and, if it changes something, not from another site's page.
+    Operator,
+}
+
+const ROUTES: &[(&str, Access)] = &[
+    ("GET /healthz", Access::Anybody),
+    ("GET /readyz", Access::Anybody),
+    ("GET /metrics", Access::Anybody),
+    ("GET /api/v1/workspaces", Access::Operator),
+    ("POST /api/v1/workspaces", Access::Operator),
+    ("GET /api/v1/workspaces/{id}/workflows", Access::Operator),
+    ("GET /api/v1/workspaces/{id}/tasks", Access::Operator),
+    ("GET /api/v1/workspaces/{id}/board", Access::Operator),
+    ("GET /api/v1/workflows/{id}", Access::Operator),
+    ("POST /api/v1/tasks", Access::Operator),
+    ("GET /api/v1/tasks/{id}", Access::Operator),
+    ("PATCH /api/v1/tasks/{id}", Access::Operator),
+    ("DELETE /api/v1/tasks/{id}", Access::Operator),
+    ("POST /api/v1/tasks/{id}/move", Access::Operator),
+    ("POST /api/v1/tasks/{id}/archive", Access::Operator),
+    ("POST /api/v1/tasks/{id}/unarchive", Access::Operator),
+    ("GET /api/v1/tasks/{id}/page", Access::Operator),
+    ("GET /api/v1/tasks/{id}/related", Access::Operator),
+    ("GET /api/v1/tasks/{id}/sessions", Access::Operator),
+    ("POST /api/v1/tasks/{id}/sessions/ensure", Access::Operator),
+    ("POST /api/v1/tasks/{id}/messages", Access::Operator),
+    ("GET /api/v1/task-sessions/{id}", Access::Operator),
+    ("GET /api/v1/task-sessions/{id}/messages", Access::Operator),
+    ("POST /api/v1/task-sessions/{id}/messages", Access::Operator),
+    ("POST /api/v1/task-sessions/{id}/cancel", Access::Operator),
+    ("POST /api/v1/task-sessions/{id}/stop", Access::Operator),
+    ("POST /api/v1/task-sessions/{id}/resume", Access::Operator),
+    ("POST /api/v1/task-sessions/{id}/auto-run", Access::Operator),
+    ("GET /api/v1/messages/{id}", Access::Operator),
+    ("DELETE /api/v1/queue/{id}", Access::Operator),
+    ("POST /api/v1/permissions/{id}/respond", Access::Operator),
+    ("POST /api/v1/clarification/{id}/respond", Access::Operator),
+    ("GET /api/v1/agents", Access::Operator),
+    ("POST /api/v1/agents", Access::Operator),
+    ("GET /api/v1/agent-profiles", Access::Operator),
+    ("POST /api/v1/agent-profiles", Access::Operator),
+    ("POST /api/v1/demo", Access::Operator),
+    ("GET /api/v1/events", Access::Operator),
+    ("GET /api/v1/openapi.json", Access::Operator),
+];
+
+/// Who is given a tool.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Given {
+    /// Sessions on tasks, and outside clients.
+    Everybody,
+    /// Sessions on tasks.
+    Sessions,
+    /// Sessions on tasks that are not in autopilot mode.
+    NormalTasks,
+    /// Sessions on autopilot tasks with a parent.
+    AutopilotChildren,
+    /// The session that owns the choice of the title.
+    TitleOwner,
+}
+
+const TOOLS: &[(&str, Given)] = &[
+    ("list_workspaces_kandev", Given::Everybody),
+    ("list_workflows_kandev", Given::Everybody),
+    ("list_workflow_steps_kandev", Given::Everybody),
+    ("list_tasks_kandev", Given::Everybody),
+    ("list_agents_kandev", Given::Everybody),
+    ("create_task_kandev", Given::Everybody),
+    ("update_task_kandev", Given::Everybody),
+    ("archive_task_kandev", Given::Everybody),
+    ("delete_task_kandev", Given::Everybody),
+    ("stop_task_kandev", Given::Sessions),
+    ("list_related_tasks_kandev", Given::Sessions),
+    ("message_task_kandev", Given::Sessions),
+    ("list_task_sessions_kandev", Given::Everybody),
+    ("get_task_conversation_kandev", Given::Everybody),
+    ("step_complete_kandev", Given::Sessions),
+    ("ask_user_question_kandev", Given::NormalTasks),
+    ("ask_parent_question_kandev", Given::AutopilotChildren),
+    ("set_task_title_kandev", Given::TitleOwner),
+];
+
+/// An address of the route with something in the place of what varies.
+fn address(path: &str) -> String {
+    path.replace("{id}", &TaskId::new().to_string())
+}
+
+/// Status of a request that says where it comes from, without waiting for a body that may never end.
+async fn status(app: &TestApp, method: &Method, path: &str, headers: &[(&str, &str)]) -> u16 {
+    let mut request = app.request(method.clone(), path).timeout(DEADLINE);
+    for (name, value) in headers {
+        request = request.header(*name, *value);
+    }
+    if *method != Method::GET {
+        request = request.json(&json!({}));
+    }
+    request.send().await.unwrap().status().as_u16()
+}
+
+async fn check_route(app: &TestApp, method: &Method, path: &str, access: Access) {
+    let path = address(path);
+    let what = format!("{method} {path}");
+    // Somebody whose name was rebound to this machine is refused whatever he asks for.
+    assert_eq!(
+        status(app, method, &path, &[("host", "evil.example")]).await,
+        403,
+        "{what} under another name"
+    );
+    let foreign = status(
+        app,
+        method,
+        &path,
+        &[
+            ("origin", "http://evil.example"),
+            ("sec-fetch-site", "cross-site"),
+        ],
+    )
+    .await;
+    let changes = *method != Method::GET;
+    assert_eq!(
+        foreign == 403,
+        access == Access::Operator && changes,
+        "{what} from another site answers {foreign}"
+    );
+    let own = app.url("");
+    for headers in [
+        &[][..],
+        &[("origin", own.as_str()), ("sec-fetch-site", "same-origin")][..],
+    ] {
+        let answered = status(app, method, &path, headers).await;
+        assert!(
+            ![401, 403, 405, 500].contains(&answered),
+            "{what} answers its operator {answered}"
+        );
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn every_route_has_a_case_and_keeps_it() {
+    let app = TestApp::new().await;
+    let listed: BTreeSet<String> = server::http::plain_routes()
+        .iter()
+        .map(|route| format!("{} {}", route.method, route.path))
+        .chain(
+            server::http::api_routes()
+                .iter()
+                .map(|route| format!("{} {}{}", route.method, server::http::API, route.path)),
+        )
+        .collect();
+    let cases: BTreeSet<String> = ROUTES.iter().map(|(door, _)| (*door).to_owned()).collect();
+    assert_eq!(listed, cases, "routes and their cases differ");
+    for (door, access) in ROUTES {
+        let (method, path) = door.split_once(' ').unwrap();
+        check_route(&app, &method.parse().unwrap(), path, *access).await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn every_server_function_is_the_operators() {
+    let app = TestApp::new().await;
+    let functions: Vec<(&'static str, Method)> = server_fn::axum::server_fn_paths().collect();
+    assert!(!functions.is_empty(), "the app has no server function");
+    for (path, method) in functions {
+        for headers in [
+            &[("host", "evil.example")][..],
+            &[("origin", "http://evil.example")][..],
+            &[("sec-fetch-site", "cross-site")][..],
+            &[("sec-fetch-site", "same-site")][..],
+        ] {
+            let refused = status(&app, &method, path, headers).await;
+            assert_eq!(refused, 403, "{method} {path} with {headers:?}");
+        }
+        assert_ne!(method, Method::GET, "{path} could be called by a link");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn every_tool_has_a_case_and_keeps_it() {
+    let app = TestApp::new().await;
+    let listed: BTreeSet<&str> = server::mcp::all_tools()
+        .iter()
+        .map(|tool| tool.name)
+        .collect();
+    let cases: BTreeSet<&str> = TOOLS.iter().map(|(tool, _)| *tool).collect();
+    assert_eq!(listed, cases, "tools and their cases differ");
+
+    let parent = Agent::launch(&app, app.started_task("Parent").await).await;
+    let child = Agent::launch(&app, app.autopilot_child(parent.task).await).await;
+    let titled = app
+        .task(json!({"auto_title": true, "description": "Do it."}))
+        .await;
+    let owner = Agent::launch(&app, crate::support::id(&titled["id"])).await;
+    let outside = app.access_token().await;
+    let holders: [(&str, &str, &[Given]); 4] = [
+        ("an outside client", &outside, &[Given::Everybody]),
+        (
+            "a normal task",
+            &parent.token,
+            &[Given::Everybody, Given::Sessions, Given::NormalTasks],
+        ),
+        (
+            "an autopilot child",
+            &child.token,
+            &[Given::Everybody, Given::Sessions, Given::AutopilotChildren],
+        ),
+        (
+            "a title's owner",
+            &owner.token,
+            &[
+                Given::Everybody,
+                Given::Sessions,
+                Given::NormalTasks,
+                Given::TitleOwner,
+            ],
+        ),
+    ];
+    for (who, token, given) in holders {
+        let client = Client::connect(&app, token).await;
+        let names = client.tool_names().await;
+        for (tool, case) in TOOLS {
+            let has = given.contains(case);
+            assert_eq!(names.iter().any(|name| name == tool), has, "{who}: {tool}");
+            if !has {
+                // What is not listed cannot be called by somebody who knows its name either.
+                let error = client.try_call(tool, json!({})).await.unwrap_err();
+                assert!(
+                    error.to_string().contains("-32602"),
+                    "{who}: {tool}: {error}"
+                );
+            }
+        }
+    }
+    let anonymous = Reply::read(
+        app.request(Method::POST, server::mcp::PATH)
+            .json(&json!({})),
+    )
+    .await;
+    assert_eq!(anonymous.status, 401);
+}

@@ -1,0 +1,64 @@
+//! Pages come whole from the server, and an address that nobody has is still a page.
+
+use crate::support::{Reply, TestApp};
+use http::Method;
+
+async fn page(app: &TestApp, path: &str) -> (u16, String, reqwest::header::HeaderMap) {
+    let request = app.request(Method::GET, path).header("accept", "text/html");
+    let reply = Reply::read(request).await;
+    let html = reply.json.as_str().unwrap_or_default().to_owned();
+    (reply.status, html, reply.headers)
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_board_is_readable_without_a_script() {
+    let app = TestApp::new().await;
+    let task = app
+        .task(serde_json::json!({"title": "Flaky checkout test"}))
+        .await;
+    let (status, html, headers) = page(&app, "/").await;
+    assert_eq!(status, 200);
+    assert!(
+        headers["content-type"]
+            .to_str()
+            .unwrap()
+            .starts_with("text/html")
+    );
+    assert!(html.contains("Flaky checkout test"), "{html}");
+    assert!(
+        html.contains(task["id"].as_str().unwrap()),
+        "it does not lead to the task"
+    );
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn every_script_of_a_page_has_the_nonce_of_its_policy() {
+    let app = TestApp::new().await;
+    let (_, html, headers) = page(&app, "/").await;
+    let policy = headers["content-security-policy"].to_str().unwrap();
+    let nonce = policy
+        .split("'nonce-")
+        .nth(1)
+        .and_then(|rest| rest.split('\'').next())
+        .expect("a nonce");
+    let scripts = html.matches("<script").count();
+    assert!(scripts > 0);
+    assert_eq!(
+        html.matches(&format!("nonce=\"{nonce}\"")).count() >= scripts,
+        true
+    );
+    for script in html.split("<script").skip(1) {
+        let tag = script.split('>').next().unwrap();
+        assert!(tag.contains(nonce), "a script without the nonce: {tag}");
+    }
+    let (_, _, other) = page(&app, "/").await;
+    assert_ne!(other["content-security-policy"].to_str().unwrap(), policy);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_unknown_address_is_a_page_that_says_so() {
+    let app = TestApp::new().await;
+    let (status, html, _) = page(&app, "/no/such/page").await;
+    assert_eq!(status, 404);
+    assert!(html.contains("<html"));
+}

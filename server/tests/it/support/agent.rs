@@ -1,0 +1,69 @@
+//! The part of the runtime, played by a test: an agent is launched, takes its prompt, and works until the test says otherwise.
+
+use super::TestApp;
+use super::client::Client;
+use board::{Actor, Board, Next, TurnOutcome};
+use domain::ids::{SessionId, TaskId, TurnId};
+
+const NODE: &str = "node-of-the-test";
+
+/// A launched agent in the middle of a turn.
+pub(crate) struct Agent {
+    pub(crate) task: TaskId,
+    pub(crate) session: SessionId,
+    pub(crate) turn: TurnId,
+    pub(crate) token: String,
+    board: Board,
+}
+
+impl Agent {
+    /// Launches the agent of a task's main session; its first prompt is accepted.
+    pub(crate) async fn launch(app: &TestApp, task: TaskId) -> Self {
+        let board = app.board().clone();
+        let view = board.task_get(&Actor::Operator, task).await.unwrap();
+        let session = view.primary_session_id.expect("the task was started");
+        let Next::Launch(plan) = board
+            .delivery_next(session, NODE, false, None)
+            .await
+            .unwrap()
+        else {
+            panic!("there is nothing to launch for");
+        };
+        board.session_launched(session, "its own id").await.unwrap();
+        let mut agent = Self {
+            task,
+            session,
+            turn: TurnId::new(),
+            token: plan.token.expect("the agent takes our tools"),
+            board,
+        };
+        agent.next_turn().await;
+        agent
+    }
+
+    /// Takes the next prompt and gives its words.
+    pub(crate) async fn next_turn(&mut self) -> String {
+        let next = self
+            .board
+            .delivery_next(self.session, NODE, true, None)
+            .await
+            .unwrap();
+        let Next::Deliver(delivery) = next else {
+            panic!("there is nothing to deliver: {next:?}");
+        };
+        self.board.prompt_accepted(delivery.turn).await.unwrap();
+        self.turn = delivery.turn;
+        delivery.text
+    }
+
+    /// Ends the running turn.
+    pub(crate) async fn end_turn(&self) {
+        let outcome = TurnOutcome::Stopped("end_turn".to_owned());
+        self.board.turn_ended(self.turn, &outcome).await.unwrap();
+    }
+
+    /// Its connection to the tools.
+    pub(crate) async fn connect(&self, app: &TestApp) -> Client {
+        Client::connect(app, &self.token).await
+    }
+}

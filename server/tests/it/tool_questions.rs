@@ -1,0 +1,201 @@
+//! The question tools: the parent's returns at once, the operator's waits.
+
+use crate::operators::pending;
+use crate::support::agent::Agent;
+use crate::support::client::{Client, text};
+use crate::support::{TestApp, soon};
+use serde_json::{Value, json};
+use server::mcp::Patience;
+use server::serve::Variation;
+use std::time::Duration;
+
+fn ask() -> Value {
+    json!({"questions": [{"prompt": "Which store?", "options": ["SQLite", "Postgres"]}]})
+}
+
+async fn impatient() -> TestApp {
+    TestApp::with(Variation {
+        patience: Patience {
+            progress: Duration::from_millis(20),
+            ..Patience::default()
+        },
+        ..Variation::default()
+    })
+    .await
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn asking_the_parent_returns_at_once_and_closes_the_turn() {
+    let app = TestApp::new().await;
+    let mut parent = Agent::launch(&app, app.started_task("Parent").await).await;
+    let mut child = Agent::launch(&app, app.autopilot_child(parent.task).await).await;
+    let client = child.connect(&app).await;
+    let asked = client.call("ask_parent_question_kandev", ask()).await;
+    assert_eq!(asked["status"], "waiting_for_parent");
+    assert_eq!(asked["parent_task_id"], json!(parent.task));
+    let question = asked["question_id"].as_str().unwrap().to_owned();
+
+    // Asking again is the same question; everything else is refused until the turn has ended.
+    let again = client
+        .call(
+            "ask_parent_question_kandev",
+            json!({"questions": [{"prompt": "Another?"}]}),
+        )
+        .await;
+    assert_eq!(again["question_id"], asked["question_id"]);
+    for (tool, arguments) in [
+        ("list_workspaces_kandev", json!({})),
+        ("step_complete_kandev", json!({"summary": "Done."})),
+        (
+            "message_task_kandev",
+            json!({"task_id": parent.task, "prompt": "?"}),
+        ),
+    ] {
+        let text = client.refused(tool, arguments).await;
+        assert!(
+            text.starts_with("CONFLICT") && text.contains("end your turn"),
+            "{text}"
+        );
+    }
+    child.end_turn().await;
+    let waiting = app.get(&format!("/tasks/{}", child.task)).await.json;
+    assert_eq!(waiting["task_pending_action"], "clarification");
+    assert_eq!(waiting["needs_operator"], false);
+
+    parent.end_turn().await;
+    let prompt = parent.next_turn().await;
+    assert!(prompt.contains("Which store?"), "{prompt}");
+    let of_parent = parent.connect(&app).await;
+    let answered = of_parent.answer(child.task, &question, "SQLite.").await;
+    assert_eq!(answered["status"], "sent");
+    let repeated = of_parent.answer(child.task, &question, "Postgres.").await;
+    assert_eq!(repeated["status"], "already_answered");
+    assert_eq!(child.next_turn().await, "SQLite.");
+    client.call("list_workspaces_kandev", json!({})).await;
+    let working = app.get(&format!("/tasks/{}", child.task)).await.json;
+    assert_eq!(working["task_pending_action"], Value::Null);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn asking_the_operator_waits_says_so_and_is_answered() {
+    let app = impatient().await;
+    let agent = Agent::launch(&app, app.started_task("A").await).await;
+    let mut client = agent.connect(&app).await;
+    let peer = client.service.peer().clone();
+    let arguments = ask();
+    let waiting = tokio::spawn(async move {
+        let params = rmcp::model::CallToolRequestParams::new("ask_user_question_kandev")
+            .with_arguments(arguments.as_object().unwrap().clone());
+        peer.call_tool(params).await
+    });
+    let pending = pending(&app, &agent).await;
+    client.told_of_progress(2).await;
+    let answer = json!({"answers": [{"question_id": "q1", "selected_options": ["q1_opt2"]}]});
+    let reply = app
+        .post(&format!("/clarification/{pending}/respond"), answer)
+        .await;
+    assert_eq!(reply.json["claimed"], true);
+    let result = soon(waiting).await.unwrap().unwrap();
+    assert_eq!(
+        result.structured_content.unwrap(),
+        json!({"q1": {"selected_option": {"id": "q1_opt2", "label": "Postgres"}}})
+    );
+    // The same turn goes on.
+    let task = app.get(&format!("/tasks/{}", agent.task)).await.json;
+    assert_eq!(task["state"], "IN_PROGRESS");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_client_that_goes_leaves_a_question_that_can_still_be_answered() {
+    for how in ["dropped", "cancelled", "closed", "discovered"] {
+        let app = TestApp::new().await;
+        let mut agent = Agent::launch(&app, app.started_task("A").await).await;
+        let client = if how == "discovered" {
+            Client::discover(&app, &agent.token).await
+        } else {
+            agent.connect(&app).await
+        };
+        let peer = client.service.peer().clone();
+        let params = rmcp::model::CallToolRequestParams::new("ask_user_question_kandev")
+            .with_arguments(ask().as_object().unwrap().clone());
+        let handle = peer
+            .send_cancellable_request(
+                rmcp::model::ClientRequest::CallToolRequest(rmcp::model::CallToolRequest::new(
+                    params,
+                )),
+                rmcp::service::PeerRequestOptions::no_options(),
+            )
+            .await
+            .unwrap();
+        let pending = pending(&app, &agent).await;
+        match how {
+            "cancelled" => handle.cancel(None).await.unwrap(),
+            "closed" => drop(soon(client.service.cancel()).await.unwrap()),
+            _ => {
+                // As a process that is killed: nothing is said, the connections just end.
+                drop(handle);
+                drop(client);
+            }
+        }
+        app.until(&format!("/tasks/{}/page", agent.task), |page| {
+            page["clarifications"][0]["agent_disconnected"] == true
+        })
+        .await;
+        agent.end_turn().await;
+        let answer = json!({"answers": [{"question_id": "q1", "selected_options": ["q1_opt1"]}]});
+        let reply = app
+            .post(&format!("/clarification/{pending}/respond"), answer)
+            .await;
+        assert_eq!(reply.json["claimed"], true, "{how}: {}", reply.json);
+        let prompt = agent.next_turn().await;
+        assert!(prompt.contains("SQLite"), "{how}: {prompt}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_question_that_waits_too_long_ends_its_call_and_stays_open() {
+    let app = TestApp::with(Variation {
+        patience: Patience {
+            question: Duration::from_millis(50),
+            ..Patience::default()
+        },
+        ..Variation::default()
+    })
+    .await;
+    let agent = Agent::launch(&app, app.started_task("A").await).await;
+    let client = agent.connect(&app).await;
+    let result = soon(client.try_call("ask_user_question_kandev", ask()))
+        .await
+        .unwrap();
+    assert_eq!(result.is_error, Some(true));
+    assert!(
+        text(&result).starts_with("UNAVAILABLE"),
+        "{}",
+        text(&result)
+    );
+    app.until(&format!("/tasks/{}/page", agent.task), |page| {
+        page["clarifications"][0]["agent_disconnected"] == true
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_stopping_server_keeps_no_waiting_call() {
+    let app = TestApp::new().await;
+    let agent = Agent::launch(&app, app.started_task("A").await).await;
+    let client = agent.connect(&app).await;
+    let peer = client.service.peer().clone();
+    let waiting = tokio::spawn(async move {
+        let params = rmcp::model::CallToolRequestParams::new("ask_user_question_kandev")
+            .with_arguments(ask().as_object().unwrap().clone());
+        peer.call_tool(params).await
+    });
+    pending(&app, &agent).await;
+    let began = std::time::Instant::now();
+    soon(app.stop()).await;
+    assert!(
+        began.elapsed() < Duration::from_secs(8),
+        "the stop waited for the call"
+    );
+    waiting.abort();
+}

@@ -1,0 +1,152 @@
+//! What real clients do on the wire, beyond what the SDK's own client does.
+
+use crate::support::{Reply, TestApp};
+use http::Method;
+use serde_json::{Value, json};
+
+async fn post(
+    app: &TestApp,
+    token: &str,
+    headers: &[(&str, &str)],
+    body: &Value,
+) -> (u16, Option<String>, Vec<Value>) {
+    let mut request = app
+        .request(Method::POST, "/mcp")
+        .header("accept", "application/json, text/event-stream")
+        .bearer_auth(token)
+        .json(body);
+    for (name, value) in headers {
+        request = request.header(*name, *value);
+    }
+    let response = crate::support::soon(request.send()).await.unwrap();
+    let status = response.status().as_u16();
+    let session = response
+        .headers()
+        .get("mcp-session-id")
+        .map(|id| id.to_str().unwrap().to_owned());
+    let text = crate::support::soon(response.text()).await.unwrap();
+    let messages = match serde_json::from_str(&text) {
+        Ok(message) => vec![message],
+        Err(_) => text
+            .lines()
+            .filter_map(|line| serde_json::from_str(line.strip_prefix("data: ")?).ok())
+            .collect(),
+    };
+    (status, session, messages)
+}
+
+fn initialize(version: &str) -> Value {
+    json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {
+        "protocolVersion": version, "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}}})
+}
+
+/// Gemini CLI never sends the version after the handshake.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_missing_version_header_is_accepted_in_all_revisions() {
+    let app = TestApp::new().await;
+    let token = app.access_token().await;
+    for version in ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"] {
+        let (status, session, answer) = post(&app, &token, &[], &initialize(version)).await;
+        assert_eq!(status, 200);
+        assert_eq!(answer[0]["result"]["protocolVersion"], version);
+        let session = session.expect("a session");
+        let headers = [("mcp-session-id", session.as_str())];
+        let ready = json!({"jsonrpc": "2.0", "method": "notifications/initialized"});
+        assert_eq!(post(&app, &token, &headers, &ready).await.0, 202);
+        let list = json!({"jsonrpc": "2.0", "id": 2, "method": "tools/list"});
+        let (status, _, answer) = post(&app, &token, &headers, &list).await;
+        assert_eq!(status, 200);
+        assert!(!answer[0]["result"]["tools"].as_array().unwrap().is_empty());
+        // Some ask for these whatever was announced; OpenCode cancels calls that have ended.
+        for method in ["prompts/list", "resources/list"] {
+            let ask = json!({"jsonrpc": "2.0", "id": 3, "method": method});
+            let (status, _, answer) = post(&app, &token, &headers, &ask).await;
+            assert_eq!(
+                (status, &answer[0]["error"]["code"]),
+                (200, &json!(-32601)),
+                "{method}"
+            );
+        }
+        let cancel = json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 2}});
+        assert_eq!(post(&app, &token, &headers, &cancel).await.0, 202);
+        let ping = json!({"jsonrpc": "2.0", "id": 4, "method": "ping"});
+        assert_eq!(post(&app, &token, &headers, &ping).await.0, 200);
+        let end = app
+            .request(Method::DELETE, "/mcp")
+            .bearer_auth(&token)
+            .header("mcp-session-id", &session);
+        assert!(Reply::read(end).await.status < 300);
+        assert_eq!(post(&app, &token, &headers, &ping).await.0, 404);
+    }
+}
+
+/// Clients that probe for a newer revision than ours go on with `initialize` after a 4xx.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_probe_for_a_revision_that_we_do_not_know_is_told_so() {
+    let app = TestApp::new().await;
+    let token = app.access_token().await;
+    let discover = |version: &str| {
+        json!({"jsonrpc": "2.0", "id": 1, "method": "server/discover", "params": {"_meta": {
+            "io.modelcontextprotocol/protocolVersion": version,
+            "io.modelcontextprotocol/clientInfo": {"name": "test", "version": "1"},
+            "io.modelcontextprotocol/clientCapabilities": {},
+        }}})
+    };
+    let (status, _, answer) = post(
+        &app,
+        &token,
+        &[
+            ("mcp-protocol-version", "2099-01-01"),
+            ("mcp-method", "server/discover"),
+        ],
+        &discover("2099-01-01"),
+    )
+    .await;
+    assert!((400..500).contains(&status), "{status} {answer:?}");
+    assert!(answer[0]["error"]["code"].is_i64(), "{answer:?}");
+    let (status, _, answer) = post(
+        &app,
+        &token,
+        &[
+            ("mcp-protocol-version", "2026-07-28"),
+            ("mcp-method", "server/discover"),
+        ],
+        &discover("2026-07-28"),
+    )
+    .await;
+    assert_eq!(status, 200, "{answer:?}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_is_no_message_is_a_protocol_error() {
+    let app = TestApp::new().await;
+    let token = app.access_token().await;
+    let broken = app
+        .request(Method::POST, "/mcp")
+        .header("accept", "application/json, text/event-stream")
+        .header("content-type", "application/json")
+        .bearer_auth(&token)
+        .body("{");
+    assert!((400..500).contains(&Reply::read(broken).await.status));
+    let large = json!({"jsonrpc": "2.0", "id": 1, "method": "ping", "params": {"x": "y".repeat(1024 * 1024)}});
+    assert_eq!(post(&app, &token, &[], &large).await.0, 413);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_rebound_name_or_a_foreign_page_does_not_reach_the_tools() {
+    let app = TestApp::new().await;
+    let token = app.access_token().await;
+    for header in [
+        ("host", "evil.example"),
+        ("origin", "http://evil.example"),
+        ("origin", "null"),
+    ] {
+        let (status, _, _) = post(&app, &token, &[header], &initialize("2025-11-25")).await;
+        assert_eq!(status, 403, "{header:?}");
+    }
+    let own = [("origin", "http://localhost:6274")];
+    assert_eq!(
+        post(&app, &token, &own, &initialize("2025-11-25")).await.0,
+        200
+    );
+}
