@@ -101,6 +101,25 @@ impl Counts {
         counts
     }
 
+    /// From the closing lines of Node's TAP reporter; nothing when there are none.
+    pub(crate) fn of_node_test(report: &str) -> Option<Self> {
+        let number = |name: &str| {
+            let lines = report.lines().rev();
+            lines
+                .filter_map(|line| {
+                    line.strip_prefix("# ")?
+                        .strip_prefix(name)?
+                        .strip_prefix(' ')
+                })
+                .find_map(|number| number.parse::<usize>().ok())
+        };
+        Some(Self {
+            passed: number("pass")?,
+            failed: number("fail")? + number("cancelled")?,
+            skipped: number("skipped")? + number("todo")?,
+        })
+    }
+
     /// From the report of Playwright's JSON reporter. A test that passed only on a second try failed.
     pub(crate) fn of_playwright(report: &str) -> Result<Self> {
         let report: serde_json::Value =
@@ -184,6 +203,14 @@ mod tests {
                       noise\ntest result: FAILED. 1 passed; 2 failed; 0 ignored; 0 measured; 3 filtered out; finished in 1.00s\n";
         assert_eq!(Counts::of_cargo_test(output), counts(3, 2, 1));
         assert_eq!(Counts::of_cargo_test("error: could not compile"), None);
+    }
+
+    #[test]
+    fn reads_reports_of_nodes_runner() {
+        let report = "TAP version 13\n# fail 9 lives\nok 1 - a\n1..4\n# tests 7\n# suites 0\n# pass 3\n# fail 1\n\
+                      # cancelled 1\n# skipped 1\n# todo 1\n# duration_ms 4.2\n";
+        assert_eq!(Counts::of_node_test(report), counts(3, 2, 2));
+        assert_eq!(Counts::of_node_test("TAP version 13\n"), None);
     }
 
     #[test]

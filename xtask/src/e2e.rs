@@ -65,7 +65,7 @@ fn check_node() -> Result<()> {
 }
 
 /// `npm ci`, when the lock file is another than the one last installed.
-fn install_packages(folder: &std::path::Path) -> Result<()> {
+pub(crate) fn install_packages(folder: &std::path::Path) -> Result<()> {
     check_node()?;
     let Some(npm) = project::program("npm") else {
         bail!("npm is missing, for the end-to-end tests; it usually comes with Node.js")

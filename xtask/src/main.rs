@@ -1,4 +1,4 @@
-//! The commands people need: `cargo xtask serve | test | dev | build | check | e2e | fmt | docs`.
+//! The commands people need: `cargo xtask serve | test | dev | build | check | e2e | test-agents | fmt | docs`.
 //!
 //! Each does its own set-up and needs nothing installed beyond rustup, Node and a C compiler.
 
@@ -23,6 +23,7 @@ mod serve;
 mod setup;
 mod stage;
 mod test;
+mod test_agents;
 
 use anyhow::Result;
 use clap::{Parser, Subcommand};
@@ -68,6 +69,12 @@ enum Command {
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         args: Vec<String>,
     },
+    /// Tests with agents that others wrote: installs them (1 GB) and needs no key and no network
+    TestAgents {
+        /// Arguments for Node's test runner, such as --test-name-pattern=Claude
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        args: Vec<String>,
+    },
     /// Format all Rust code
     Fmt,
     /// Build our documentation; a broken link is an error
@@ -81,12 +88,8 @@ fn main() -> Result<()> {
         Command::Build { release } => build::all(release),
         Command::Test { long } => test::test(long),
         Command::Check => test::check(),
-        Command::E2e { args } => e2e::build_and_run(&args).map(|counts| {
-            println!("\n{counts}");
-            if counts.failed > 0 {
-                std::process::exit(1);
-            }
-        }),
+        Command::E2e { args } => e2e::build_and_run(&args).map(close),
+        Command::TestAgents { args } => test_agents::test_agents(&args).map(close),
         Command::Fmt => stage::must("cargo fmt", project::cargo("fmt").arg("--all")).map(drop),
         Command::Docs => {
             let mut cargo = project::cargo("doc");
@@ -99,5 +102,13 @@ fn main() -> Result<()> {
             ]);
             stage::must("cargo doc", cargo.env("RUSTDOCFLAGS", "-D warnings")).map(drop)
         }
+    }
+}
+
+/// The closing line of a command that counts tests.
+fn close(counts: count::Counts) {
+    println!("\n{counts}");
+    if counts.failed > 0 {
+        std::process::exit(1);
     }
 }
