@@ -22,6 +22,5 @@ pub mod demo;
 pub mod event;
 pub mod guard;
 pub mod permission;
-mod process;
 
 pub use event::AgentEvent;

@@ -8,6 +8,7 @@
 //!
 //! Nothing here decides anything: statuses arrive from `domain`'s rules, and the schema holds the invariants a second time.
 
+mod connection;
 mod engine;
 mod error;
 mod migrations;
@@ -32,7 +33,8 @@ pub mod views;
 pub mod workflows;
 pub mod workspaces;
 
-pub use engine::{Engine, Options, Snapshot, Store, Tx};
+pub use connection::{Options, Snapshot, Store, Tx};
+pub use engine::Engine;
 pub use error::{StoreError, Write};
 
 /// The result of every statement.

@@ -18,13 +18,15 @@ use super::{
     error::{AuthMethod, LaunchError},
     handle::AgentHandle,
     normalise::string,
+    process,
     replay::Replay,
     session::{Chosen, Offer, Step, Subject},
     spec::{LaunchSpec, McpEndpoint},
+    vendors,
 };
 use crate::{
     event::AgentEvent,
-    process::{self, CANNOT_RUN, NOT_FOUND},
+    guard::{CANNOT_RUN, NOT_FOUND, is_guards},
 };
 
 const INITIALIZE: &str = "initialize";
@@ -213,12 +215,18 @@ impl Start<'_> {
         let mut offer = Offer::default();
         let cwd = std::path::absolute(&self.spec.cwd).unwrap_or_else(|_| self.spec.cwd.clone());
         let servers: Vec<McpServer> = self.spec.mcp.as_ref().map(mcp_server).into_iter().collect();
+        let remarks = self
+            .spec
+            .mcp
+            .as_ref()
+            .map(|mcp| vendors::remarks(&mcp.name));
         let reason = match &self.spec.resume {
             None => FreshReason::NotAsked,
             Some(_) if !capabilities.load_session => FreshReason::NotSupported,
             Some(id) => {
-                let request =
-                    LoadSessionRequest::new(id.clone(), cwd.clone()).mcp_servers(servers.clone());
+                let request = LoadSessionRequest::new(id.clone(), cwd.clone())
+                    .mcp_servers(servers.clone())
+                    .meta(remarks.clone());
                 let Answer { result, replay } = self.call(LOAD, &request).await?;
                 match result {
                     Ok(answer) => {
@@ -238,7 +246,9 @@ impl Start<'_> {
                 }
             }
         };
-        let request = NewSessionRequest::new(cwd).mcp_servers(servers);
+        let request = NewSessionRequest::new(cwd)
+            .mcp_servers(servers)
+            .meta(remarks);
         let answer = self.call(NEW, &request).await?;
         let answer = self.accept(NEW, answer.result, methods)?;
         let id = string(&answer, "sessionId")
@@ -320,14 +330,12 @@ impl Start<'_> {
         let command = self.spec.command.clone();
         match exit.code {
             Some(NOT_FOUND)
-                if step == INITIALIZE
-                    && stderr_tail.iter().any(|line| process::is_guards(line)) =>
+                if step == INITIALIZE && stderr_tail.iter().any(|line| is_guards(line)) =>
             {
                 LaunchError::CommandNotFound { command }
             }
             Some(CANNOT_RUN)
-                if step == INITIALIZE
-                    && stderr_tail.iter().any(|line| process::is_guards(line)) =>
+                if step == INITIALIZE && stderr_tail.iter().any(|line| is_guards(line)) =>
             {
                 LaunchError::NotExecutable {
                     command,

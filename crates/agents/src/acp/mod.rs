@@ -24,9 +24,11 @@ mod handle;
 mod launch;
 mod lines;
 mod normalise;
+mod process;
 mod replay;
 mod session;
 mod spec;
+mod vendors;
 
 pub use error::{AgentError, AuthMethod, LaunchError};
 pub use handle::{AgentHandle, PermissionOutcome, Prompt, PromptInFlight};

@@ -32,7 +32,6 @@ mod scenarios;
 mod script;
 mod server;
 mod session;
-mod show;
 mod turn;
 
 use std::{path::PathBuf, time::Duration};

@@ -44,7 +44,16 @@ use tokio::{
     time,
 };
 
-use crate::process::{CANNOT_RUN, LOCK_VARIABLE, NOT_FOUND, guards_line};
+/// The hidden subcommand under which the binary runs [`guard::run`](run).
+pub(crate) const SUBCOMMAND: &str = "agent-guard";
+/// Names the file that the guard is to hold locked; for the guard alone.
+pub(crate) const LOCK_VARIABLE: &str = "FLIGHTDECK_AGENT_LOCK";
+/// The guard's exit code when there is no such program; a shell's.
+pub(crate) const NOT_FOUND: i32 = 127;
+/// The guard's exit code when the program cannot be run; a shell's.
+pub(crate) const CANNOT_RUN: i32 = 126;
+/// How the guard's own lines on standard error begin.
+const GUARDS_LINE: &str = "agent-guard: ";
 
 /// From the end of the input to a polite signal.
 const UNTIL_TERM: Duration = Duration::from_secs(1);
@@ -53,6 +62,16 @@ const UNTIL_KILL: Duration = Duration::from_secs(2);
 /// Input that the agent has not read, at most. The guard must read ahead, or it would not see its host go while a
 /// stuck agent keeps the pipe full; and a host that sends so much to somebody who does not read is talking to nobody.
 const UNREAD_LIMIT: usize = 32 * 1024 * 1024;
+
+/// A line of the guard rather than of the agent.
+pub(crate) fn is_guards(line: &str) -> bool {
+    line.starts_with(GUARDS_LINE)
+}
+
+/// How the guard says something.
+pub(crate) fn guards_line(text: &str) -> String {
+    format!("{GUARDS_LINE}{text}\n")
+}
 
 /// Runs a command under guard until it has ended, and says with which code to exit.
 ///

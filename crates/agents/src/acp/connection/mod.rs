@@ -20,11 +20,8 @@ use tokio_util::sync::{CancellationToken, DropGuard};
 #[cfg(test)]
 pub(crate) use receive::permission_request;
 
-use super::{error::AgentError, replay::Replay};
-use crate::{
-    event::{AgentEvent, Exit, ToolCallUpdate, ToolStatus, TurnEnd},
-    process::AgentProcess,
-};
+use super::{error::AgentError, process::AgentProcess, replay::Replay};
+use crate::event::{AgentEvent, Exit, ToolCallUpdate, ToolStatus, TurnEnd};
 
 /// Lines of standard error that are kept for error texts.
 const STDERR_TAIL: usize = 40;

@@ -14,9 +14,9 @@ use crate::{
     acp::{
         LINE_LIMIT,
         lines::{Line, LineReader, cut},
+        process::{AgentStderr, AgentStdin, AgentStdout},
     },
     event::AgentEvent,
-    process::{AgentStderr, AgentStdin, AgentStdout},
 };
 
 /// How long the streams of an ended process may stay silent before they are given up. They normally end with the

@@ -24,21 +24,11 @@ use tokio::{
 };
 use tokio_util::sync::CancellationToken;
 
+use super::{error::LaunchError, spec::LaunchSpec};
 use crate::{
-    acp::{LaunchError, LaunchSpec},
     event::Exit,
+    guard::{LOCK_VARIABLE, SUBCOMMAND},
 };
-
-/// The hidden subcommand under which the binary runs [`guard::run`](crate::guard::run).
-pub(crate) const SUBCOMMAND: &str = "agent-guard";
-/// Names the file that the guard is to hold locked; for the guard alone.
-pub(crate) const LOCK_VARIABLE: &str = "FLIGHTDECK_AGENT_LOCK";
-/// The guard's exit code when there is no such program; a shell's.
-pub(crate) const NOT_FOUND: i32 = 127;
-/// The guard's exit code when the program cannot be run; a shell's.
-pub(crate) const CANNOT_RUN: i32 = 126;
-/// How the guard's own lines on standard error begin.
-const GUARDS_LINE: &str = "agent-guard: ";
 
 /// How long the guard may take to end an agent before it is ended itself. It needs two seconds at most, plus what a
 /// loaded machine adds.
@@ -59,16 +49,6 @@ pub(crate) struct AgentProcess {
 /// The guard. Dropping it closes nothing by itself: closing the agent's input is what ends the agent.
 pub(crate) struct Guarded {
     child: Child,
-}
-
-/// A line of the guard rather than of the agent.
-pub(crate) fn is_guards(line: &str) -> bool {
-    line.starts_with(GUARDS_LINE)
-}
-
-/// How the guard says something.
-pub(crate) fn guards_line(text: &str) -> String {
-    format!("{GUARDS_LINE}{text}\n")
 }
 
 /// Starts an agent behind a guard. What can be known before is checked before, so that the usual mistakes have names.

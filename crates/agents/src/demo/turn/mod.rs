@@ -1,5 +1,7 @@
 //! One turn: from a prompt to its stop reason.
 
+mod show;
+
 use std::{
     io::{self, Write},
     sync::{Arc, Mutex, PoisonError},
@@ -30,8 +32,8 @@ use super::{
     scenarios,
     script::{self, Directive},
     session::Session,
-    show::{kind_of, text_chunk, title},
 };
+use show::{kind_of, text_chunk, title};
 
 /// The answer to a child that gave no choice, when no script set one.
 const DEFAULT_ANSWER: &str = "Use your best judgement, and say what you assumed.";

@@ -10,10 +10,8 @@ use agent_client_protocol::v1::schema::{
 use serde_json::{Value, json};
 use tokio::time;
 
-use super::{
-    history::Entry,
-    turn::{Progress, Turn},
-};
+use super::{Progress, Turn};
+use crate::demo::history::Entry;
 
 impl Turn {
     /// Calls a tool for real and shows it as a tool call.

@@ -1,0 +1,249 @@
+//! Connections: one writer and many readers, whichever the engine.
+//!
+//! **Writers take turns, on both engines.** SQLite has a single writer anyway: a [`Tx`] takes its write lock at the start
+//! (`begin immediate`), so a transaction never has to be repeated because a read in it went stale. On Postgres a `Tx` takes
+//! one advisory lock for its whole length. That costs concurrency that a board does not need, and buys three things that are
+//! hard to have otherwise: transitions over several rows (child, parent, queues) cannot deadlock, what a rule was decided on
+//! is still so when it is written, and ids of events grow in the order of commits, so "everything since N" misses nothing.
+//! The versions and guards on rows stay, as the second wall. (`docs/decisions/0005-writers-take-turns.md`)
+//!
+//! **Acknowledged means on disk.** SQLite runs with WAL and `synchronous=full`.
+
+use crate::{Engine, Result, StoreError, migrations};
+use sqlx::any::{AnyConnectOptions, AnyPoolOptions};
+use sqlx::{Any, AnyConnection, AnyPool, Connection, Executor, Transaction};
+use std::path::Path;
+use std::str::FromStr;
+use std::time::Duration;
+
+/// How to open a store.
+#[derive(Debug, Clone)]
+pub struct Options {
+    /// `sqlite://PATH` or `postgres://…`.
+    pub url: String,
+    /// Connections for reading.
+    pub readers: u32,
+    /// SQLite only: refuse to grow beyond this many pages, to rehearse a full disk.
+    pub max_pages: Option<u32>,
+}
+
+impl Options {
+    /// Eight readers on the database at `url`.
+    pub fn new(url: impl Into<String>) -> Self {
+        Self {
+            url: url.into(),
+            readers: 8,
+            max_pages: None,
+        }
+    }
+
+    /// The embedded database in `data_dir`, whatever characters are in its name.
+    #[must_use]
+    pub fn embedded(data_dir: &Path) -> Self {
+        let file = data_dir.join("flightdeck.db");
+        // In a relative path the URL's reader would take the first folder for a host. Without a current folder there is no
+        // absolute one either; opening the file says so better than we can here.
+        let file = std::path::absolute(&file).unwrap_or(file);
+        let mut url = "sqlite://".to_owned();
+        for byte in file.as_os_str().as_encoded_bytes() {
+            match byte {
+                b'/' | b'-' | b'_' | b'.' | b'0'..=b'9' | b'A'..=b'Z' | b'a'..=b'z' => {
+                    url.push(char::from(*byte));
+                }
+                _ => url.push_str(&format!("%{byte:02X}")),
+            }
+        }
+        Self::new(url)
+    }
+}
+
+/// A database, open and up to date. Cheap to clone.
+#[derive(Debug, Clone)]
+pub struct Store {
+    engine: Engine,
+    writer: AnyPool,
+    readers: AnyPool,
+}
+
+/// The advisory lock that writers on Postgres take turns with; any fixed number serves.
+const WRITER_LOCK: &str = "select pg_advisory_xact_lock(7014201)";
+
+impl Store {
+    /// Opens the database and brings its schema up to date.
+    pub async fn open(options: &Options) -> Result<Self> {
+        sqlx::any::install_default_drivers();
+        let engine = match options.url.split_once(':').map(|(scheme, _)| scheme) {
+            Some("sqlite") => Engine::Sqlite,
+            Some("postgres" | "postgresql") => Engine::Postgres,
+            _ => {
+                return Err(StoreError::Config(
+                    "the database URL must begin with sqlite:// or postgres://".to_owned(),
+                ));
+            }
+        };
+        let url = match engine {
+            Engine::Sqlite if !options.url.contains('?') => format!("{}?mode=rwc", options.url),
+            Engine::Sqlite | Engine::Postgres => options.url.clone(),
+        };
+        let connect = AnyConnectOptions::from_str(&url)
+            .map_err(|_error| StoreError::Config("the database URL cannot be read".to_owned()))?;
+        let max_pages = options.max_pages;
+        let pool = |connections: u32| {
+            AnyPoolOptions::new()
+                .max_connections(connections)
+                .acquire_timeout(Duration::from_secs(30))
+                .after_connect(move |connection, _meta| {
+                    Box::pin(prepare(connection, engine, max_pages))
+                })
+                // SQLite rolls some failed transactions back by itself (a full disk, an input error). The driver's own rollback
+                // then fails and it goes on counting the transaction as open: such a connection cannot begin another one.
+                .before_acquire(|connection, _meta| {
+                    let usable = !connection.is_in_transaction();
+                    Box::pin(async move { Ok(usable) })
+                })
+        };
+        // A connection outside of the pools, since a pool tries again for half a minute and then only says that it took too long.
+        let opening = |error| StoreError::opening(error, engine);
+        let mut first = AnyConnection::connect_with(&connect)
+            .await
+            .map_err(opening)?;
+        prepare(&mut first, engine, max_pages)
+            .await
+            .map_err(opening)?;
+        migrations::run(&mut first, engine).await?;
+        first.close().await?;
+        let writer = pool(match engine {
+            Engine::Sqlite => 1,
+            Engine::Postgres => 4,
+        })
+        .connect_lazy_with(connect.clone());
+        let readers = pool(options.readers).connect_lazy_with(connect);
+        Ok(Self {
+            engine,
+            writer,
+            readers,
+        })
+    }
+
+    /// Which database this is.
+    #[must_use]
+    pub const fn engine(&self) -> Engine {
+        self.engine
+    }
+
+    /// Opens a transaction that may write. Waits for its turn.
+    pub async fn write(&self) -> Result<Tx> {
+        let inner = match self.engine {
+            Engine::Sqlite => self.writer.begin_with("begin immediate").await?,
+            Engine::Postgres => {
+                let mut tx = self.writer.begin_with("begin").await?;
+                tx.execute(WRITER_LOCK).await?;
+                tx
+            }
+        };
+        Ok(Tx(Snapshot {
+            inner,
+            engine: self.engine,
+        }))
+    }
+
+    /// Opens a view of the database at one moment. It may be a moment old and holds no lock.
+    pub async fn read(&self) -> Result<Snapshot> {
+        let inner = match self.engine {
+            Engine::Sqlite => self.readers.begin_with("begin").await?,
+            Engine::Postgres => {
+                self.readers
+                    .begin_with("begin transaction isolation level repeatable read, read only")
+                    .await?
+            }
+        };
+        Ok(Snapshot {
+            inner,
+            engine: self.engine,
+        })
+    }
+
+    /// Whether the database answers.
+    pub async fn ping(&self) -> Result<()> {
+        self.readers.acquire().await?.ping().await?;
+        Ok(())
+    }
+
+    /// Closes all connections; on SQLite this folds the log back into the file.
+    pub async fn close(&self) {
+        self.readers.close().await;
+        self.writer.close().await;
+    }
+}
+
+async fn prepare(
+    connection: &mut AnyConnection,
+    engine: Engine,
+    max_pages: Option<u32>,
+) -> std::result::Result<(), sqlx::Error> {
+    if engine == Engine::Sqlite {
+        connection
+            .execute(
+                "pragma journal_mode = wal; pragma synchronous = full; pragma foreign_keys = on; \
+                 pragma busy_timeout = 10000; pragma temp_store = memory; pragma cache_size = -16000",
+            )
+            .await?;
+        if let Some(pages) = max_pages {
+            let pragma = sqlx::AssertSqlSafe(format!("pragma max_page_count = {pages}"));
+            connection.execute(pragma).await?;
+        }
+    }
+    Ok(())
+}
+
+/// A view of the database at one moment.
+#[derive(Debug)]
+pub struct Snapshot {
+    inner: Transaction<'static, Any>,
+    engine: Engine,
+}
+
+impl Snapshot {
+    pub(crate) fn connection(&mut self) -> &mut AnyConnection {
+        &mut self.inner
+    }
+
+    /// Which database this is on.
+    #[must_use]
+    pub const fn engine(&self) -> Engine {
+        self.engine
+    }
+}
+
+/// A transaction that may write. Dropped without [`Tx::commit`], it leaves no trace.
+///
+/// **After a statement has failed, drop it.** Postgres refuses everything else in such a transaction, its commit included.
+/// Who expects a refusal (a unique key that may be taken) looks first: writers take turns, so what was read holds.
+#[derive(Debug)]
+pub struct Tx(Snapshot);
+
+impl Tx {
+    /// Makes everything written durable and visible. An error means that nothing was.
+    pub async fn commit(mut self) -> Result<()> {
+        if self.0.engine == Engine::Postgres {
+            // Asked to commit after a failed statement, Postgres rolls back and reports success. Any query is refused then.
+            self.0.inner.execute("select 1").await?;
+        }
+        self.0.inner.commit().await?;
+        Ok(())
+    }
+}
+
+impl std::ops::Deref for Tx {
+    type Target = Snapshot;
+
+    fn deref(&self) -> &Snapshot {
+        &self.0
+    }
+}
+
+impl std::ops::DerefMut for Tx {
+    fn deref_mut(&mut self) -> &mut Snapshot {
+        &mut self.0
+    }
+}
