@@ -2,12 +2,12 @@
 //!
 //! The browser's own `EventSource` takes a broken connection up again by itself, with `Last-Event-ID`. What it does not do is try
 //! again after an answer that is not a stream (the server is restarting, a proxy answers for it); then a new one is opened here,
-//! with `since`. Events come without a name, as JSON of [`Event`]; an event named `gap` says that the log no longer reaches back to
-//! where we were.
+//! with `since`. Events are named by their kind and come as JSON of [`Event`]; one named `reset` says that the log no longer reaches
+//! back to where we were.
 
 use super::link::{Link, QUIET, backoff};
 use super::{Hub, Live};
-use domain::event::Event;
+use domain::event::{Event, EventKind};
 use leptos::prelude::*;
 use std::time::Duration;
 use wasm_bindgen::JsCast;
@@ -66,8 +66,11 @@ impl Feed {
         source.set_onopen(Some(opened.as_ref().unchecked_ref()));
         source.set_onmessage(Some(heard.as_ref().unchecked_ref()));
         source.set_onerror(Some(failed.as_ref().unchecked_ref()));
-        // The name of the event is a constant, so this cannot fail.
-        let _ = source.add_event_listener_with_callback("gap", gap.as_ref().unchecked_ref());
+        // Names of events are constants, so this cannot fail.
+        for kind in EventKind::ALL {
+            let _ = source.add_event_listener_with_callback(kind.as_str(), heard.as_ref().unchecked_ref());
+        }
+        let _ = source.add_event_listener_with_callback("reset", gap.as_ref().unchecked_ref());
         // The feed lives as long as the page. What is left behind by a failed attempt is a few hundred bytes.
         opened.forget();
         heard.forget();
