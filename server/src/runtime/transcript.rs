@@ -6,7 +6,7 @@
 //! collected, and the actor writes it in batches.
 
 use agents::AgentEvent;
-use agents::event::{Content, ToolCall, ToolCallUpdate, ToolContent, ToolKind, ToolStatus};
+use agents::event::{Chunk, ToolCall, ToolCallUpdate, ToolContent, ToolKind, ToolStatus};
 use board::Output;
 use domain::ids::MessageId;
 use domain::message::{MAX_MESSAGE_BYTES, MessageType};
@@ -36,6 +36,8 @@ pub(super) struct Transcript {
 struct Text {
     id: MessageId,
     kind: MessageType,
+    /// The agent's own id of the message. Some put remarks of their own, without one, right after the model's words.
+    agents_id: Option<String>,
     content: String,
     /// Bytes that were not kept since the message is full.
     left_out: usize,
@@ -49,8 +51,8 @@ impl Transcript {
             return;
         }
         match event {
-            AgentEvent::MessageChunk(chunk) => self.text(MessageType::Message, &chunk.content),
-            AgentEvent::ThoughtChunk(chunk) => self.text(MessageType::Thinking, &chunk.content),
+            AgentEvent::MessageChunk(chunk) => self.text(MessageType::Message, chunk),
+            AgentEvent::ThoughtChunk(chunk) => self.text(MessageType::Thinking, chunk),
             AgentEvent::UserChunk(chunk) => self.noise(&format!("user: {}", chunk.content.text)),
             AgentEvent::ToolCall(call) => {
                 self.close_text();
@@ -156,11 +158,14 @@ impl Transcript {
         *self = Self::default();
     }
 
-    fn text(&mut self, kind: MessageType, content: &Content) {
-        if self.open.as_ref().is_none_or(|open| open.kind != kind) {
+    fn text(&mut self, kind: MessageType, chunk: &Chunk) {
+        let content = &chunk.content;
+        let goes_on = |open: &Text| open.kind == kind && open.agents_id == chunk.message_id;
+        if !self.open.as_ref().is_some_and(goes_on) {
             self.open = Some(Text {
                 id: MessageId::new(),
                 kind,
+                agents_id: chunk.message_id.clone(),
                 content: String::new(),
                 left_out: 0,
                 raw: Vec::new(),
@@ -335,7 +340,7 @@ fn call_metadata(state: &ToolCallUpdate) -> Map<String, Value> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use agents::event::Chunk;
+    use agents::event::Content;
 
     fn chunk(text: &str) -> AgentEvent {
         AgentEvent::MessageChunk(Chunk {
@@ -368,6 +373,30 @@ mod tests {
         }
         let texts: Vec<String> = transcript.drain().into_iter().map(|o| o.content).collect();
         assert_eq!(texts, ["Hello there", "Tool call", "Done"]);
+    }
+
+    #[test]
+    fn an_agents_remark_is_no_part_of_the_message_before_it() {
+        let mut transcript = Transcript::default();
+        let of_message = |text: &str, id: Option<&str>| {
+            AgentEvent::MessageChunk(Chunk {
+                content: Content {
+                    text: text.to_owned(),
+                    raw: None,
+                },
+                message_id: id.map(str::to_owned),
+            })
+        };
+        for event in [
+            of_message("Hello ", Some("m1")),
+            of_message("there", Some("m1")),
+            of_message("**Warning:** not so fast", None),
+            of_message("Bye", Some("m2")),
+        ] {
+            transcript.take(&event);
+        }
+        let texts: Vec<String> = transcript.drain().into_iter().map(|o| o.content).collect();
+        assert_eq!(texts, ["Hello there", "**Warning:** not so fast", "Bye"]);
     }
 
     #[test]

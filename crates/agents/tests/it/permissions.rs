@@ -16,6 +16,7 @@ trials![
     a_cancel_gives_up_what_is_open,
     our_own_tools_need_no_person,
     odd_requests_are_understood,
+    an_agent_that_judges_for_itself_is_told_whose_tools_to_allow,
 ];
 
 async fn request(agent: &Agent) -> PermissionRequest {
@@ -227,5 +228,41 @@ async fn odd_requests_are_understood() {
             heard(&folder),
             json!({"jsonrpc": "2.0", "id": id, "result": {"outcome": {"outcome": "selected", "optionId": "abort"}}})
         );
+    }
+}
+
+async fn an_agent_that_judges_for_itself_is_told_whose_tools_to_allow() {
+    let folder = folder();
+    let hello = json!({"protocolVersion": 1, "agentCapabilities": {"loadSession": true, "mcpCapabilities": {"http": true}}});
+    let script = json!({
+        "initialize": [{"jsonrpc": "2.0", "id": "$ID", "result": hello}],
+        "session/load": [{"jsonrpc": "2.0", "id": "$ID", "error": {"code": -32602, "message": "forgotten"}}],
+        "session/new": [{"jsonrpc": "2.0", "id": "$ID", "result": {"sessionId": "s"}}],
+    });
+    for mcp in [true, false] {
+        let mut spec = canned(folder.path(), &script);
+        spec.resume = Some("earlier".to_owned());
+        spec.mcp = mcp.then(|| McpEndpoint {
+            name: "kandev".to_owned(),
+            url: "http://127.0.0.1:1/mcp".to_owned(),
+            bearer: "token".to_owned(),
+        });
+        drop(Agent::launch(spec).await);
+        let heard = std::fs::read_to_string(folder.path().join("canned.heard")).expect("kept");
+        let opened: Vec<serde_json::Value> = heard
+            .lines()
+            .map(|line| serde_json::from_str(line).expect("JSON"))
+            .filter(|message: &serde_json::Value| message["params"]["cwd"].is_string())
+            .collect();
+        assert_eq!(opened.len(), 2, "load, then new: {heard}");
+        for message in opened {
+            let allowed = &message["params"]["_meta"]["claudeCode"]["options"]["allowedTools"];
+            let expected = if mcp {
+                json!(["mcp__kandev"])
+            } else {
+                json!(null)
+            };
+            assert_eq!(allowed, &expected, "{message}");
+        }
     }
 }
