@@ -1,5 +1,6 @@
 //! Agents by command line, and their profiles.
 
+use crate::transition::Work;
 use crate::{Actor, Board, BoardError, Result};
 use domain::agent::{Agent, AgentProfile};
 use domain::error::Refusal;
@@ -19,53 +20,10 @@ impl Board {
     /// Adds an agent with a default profile. Whether the command exists shows at the first launch.
     pub async fn agent_create(&self, actor: &Actor, params: CreateAgent) -> Result<AgentView> {
         actor.require_operator()?;
-        let name = required("name", &params.name)?;
-        let command = params.command.trim();
-        if command.is_empty() {
-            return Err(Refusal::validation(
-                "command is required: the program that speaks ACP on stdio",
-            )
-            .into());
-        }
-        if let Some(bad) = params
-            .env
-            .keys()
-            .find(|key| key.is_empty() || key.contains(['=', '\0']))
-        {
-            return Err(Refusal::validation(format!(
-                "env holds a name that no variable can have ({bad:?})"
-            ))
-            .into());
-        }
         let mut work = self.begin().await?;
-        let agent = Agent {
-            id: AgentId::new(),
-            name,
-            command: command.to_owned(),
-            args: params.args,
-            env: params.env,
-            supports_mcp: None,
-            created_at: work.now,
-            updated_at: work.now,
-        };
-        store::agents::insert(&mut work.tx, &agent)
-            .await
-            .map_err(|error| taken(error, "an agent"))?;
-        let profile = AgentProfile {
-            id: ProfileId::new(),
-            agent_id: agent.id,
-            name: DEFAULT_PROFILE.to_owned(),
-            model: None,
-            mode: None,
-            passthrough: false,
-            created_at: work.now,
-            updated_at: work.now,
-        };
-        store::agents::insert_profile(&mut work.tx, &profile).await?;
-        work.event(NewEvent::new(EventKind::AgentUpdated).subject(agent.id))
-            .await?;
+        let view = work.add_agent(params).await?;
         work.commit().await?;
-        Ok(view(agent, vec![profile]))
+        Ok(view)
     }
 
     /// Makes sure that an agent of this name exists with this command line: agents that are found on the machine at start, and
@@ -77,11 +35,9 @@ impl Board {
             .into_iter()
             .find(|agent| agent.name == params.name);
         let Some(mut agent) = known else {
-            drop(work);
-            return self
-                .agent_create(&Actor::Operator, params)
-                .await
-                .map(|_| ());
+            // In the same transaction: another node may be starting and look for the same agents.
+            work.add_agent(params).await?;
+            return work.commit().await;
         };
         if agent.command != params.command || agent.args != params.args || agent.env != params.env {
             agent.command = params.command;
@@ -173,6 +129,56 @@ impl Board {
     }
 }
 
+impl Work {
+    async fn add_agent(&mut self, params: CreateAgent) -> Result<AgentView> {
+        let name = required("name", &params.name)?;
+        let command = params.command.trim();
+        if command.is_empty() {
+            return Err(Refusal::validation(
+                "command is required: the program that speaks ACP on stdio",
+            )
+            .into());
+        }
+        if let Some(bad) = params
+            .env
+            .keys()
+            .find(|key| key.is_empty() || key.contains(['=', '\0']))
+        {
+            return Err(Refusal::validation(format!(
+                "env holds a name that no variable can have ({bad:?})"
+            ))
+            .into());
+        }
+        let agent = Agent {
+            id: AgentId::new(),
+            name,
+            command: command.to_owned(),
+            args: params.args,
+            env: params.env,
+            supports_mcp: None,
+            created_at: self.now,
+            updated_at: self.now,
+        };
+        store::agents::insert(&mut self.tx, &agent)
+            .await
+            .map_err(|error| taken(error, "an agent"))?;
+        let profile = AgentProfile {
+            id: ProfileId::new(),
+            agent_id: agent.id,
+            name: DEFAULT_PROFILE.to_owned(),
+            model: None,
+            mode: None,
+            passthrough: false,
+            created_at: self.now,
+            updated_at: self.now,
+        };
+        store::agents::insert_profile(&mut self.tx, &profile).await?;
+        self.event(NewEvent::new(EventKind::AgentUpdated).subject(agent.id))
+            .await?;
+        Ok(view(agent, vec![profile]))
+    }
+}
+
 fn required(field: &str, text: &str) -> Result<String> {
     let text = text.trim();
     if text.is_empty() {
@@ -187,7 +193,13 @@ fn taken(error: StoreError, what: &str) -> BoardError {
         StoreError::Unique(_) => {
             Refusal::conflict(format!("{what} of this name exists already")).into()
         }
-        other => other.into(),
+        other @ (StoreError::Invariant(_)
+        | StoreError::Full(_)
+        | StoreError::Unavailable(_)
+        | StoreError::Corrupt { .. }
+        | StoreError::Migration(_)
+        | StoreError::Config(_)
+        | StoreError::Other(_)) => other.into(),
     }
 }
 

@@ -50,13 +50,14 @@ impl Board {
             )
             .into());
         }
-        let turn = store::turns::open(&mut work.tx, session.id)
+        let mut turn = store::turns::open(&mut work.tx, session.id)
             .await?
             .ok_or_else(|| {
                 Refusal::conflict(
                     "a question can only be asked within a turn: this session has none running",
                 )
             })?;
+        work.accepted(&mut turn, &mut session, &mut task).await?;
         let key = tool_call_key(turn.id, arguments, None);
         let known = store::clarifications::pending_of_session(&mut work.tx, session.id).await?;
         if let Some(bundle) = known.into_iter().find(|bundle| bundle.request_key == key) {

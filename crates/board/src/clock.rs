@@ -30,6 +30,10 @@ impl Clock {
     }
 
     /// Now.
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "this is the one place that reads the machine's clock"
+    )]
     #[must_use]
     pub fn now(&self) -> Timestamp {
         Timestamp::from_millis(match &self.0 {

@@ -13,11 +13,11 @@ use domain::error::Refusal;
 use domain::ids::{MessageId, PromptId, SessionId, TaskId, TurnId};
 use domain::message::{AuthorType, Message, MessageType};
 use domain::profile::question_route;
-use domain::queue::{self, Gate, QueuedBy, QueuedPrompt, QueuedState};
+use domain::queue::{self, QueuedBy, QueuedPrompt, QueuedState};
 use domain::session::{Session, SessionCommand, SessionState};
 use domain::task::{Task, TaskCommand};
 use domain::turn::{Turn, TurnCommand, TurnState};
-use domain::workflow::{MoveTrigger, TurnMoment, step_after};
+use domain::workflow::{MoveTrigger, Step, TurnMoment, step_after};
 use serde_json::json;
 
 /// A prompt on its way to an agent.
@@ -79,18 +79,16 @@ impl Board {
         let Some(mut task) = store::tasks::find(&mut work.tx, session.task_id).await? else {
             return Ok(Next::Rest);
         };
-        if !live
-            && session.holder.as_deref().is_some_and(|h| h != node)
-            && session.lease_until > Some(work.now)
+        // Also a node that has an agent, but whose lease ran out and was taken meanwhile, is given nothing more.
+        if session.holder.as_deref().is_some_and(|h| h != node)
+            && session.lease_until >= Some(work.now)
         {
             return Ok(Next::Rest);
         }
         let (rows, gate) = queue_and_gate(&mut work.tx, &task, &session).await?;
         let head = queue::next(&rows, gate).ok().cloned();
         if !live && !gate.closed && (head.is_some() || session.state == SessionState::Starting) {
-            let attempted = head
-                .filter(|row| row.state == QueuedState::Attempted)
-                .map(|row| row.id);
+            let attempted = head.filter(|row| row.attempts > 0).map(|row| row.id);
             let plan = self
                 .plan_launch(&mut work, &mut task, &mut session, attempted, node)
                 .await?;
@@ -98,16 +96,37 @@ impl Board {
             return Ok(Next::Launch(Box::new(plan)));
         }
         let Some(row) = head else {
-            // Resumed with nothing to say: the agent is up and waits.
-            if live && session.state == SessionState::Starting {
-                work.session(&mut session, SessionCommand::Settle).await?;
-                work.task(&mut task, TaskCommand::Settle).await?;
-                work.commit().await?;
+            // Resumed with nothing to say: the agent is up and waits. Or what was to be delivered was taken back: then the card
+            // must not go on saying that it is worked on.
+            let comes_to_rest = match session.state {
+                SessionState::Starting => live,
+                SessionState::WaitingForInput => !gate.turn_open,
+                SessionState::Created
+                | SessionState::Running
+                | SessionState::Idle
+                | SessionState::Completed
+                | SessionState::Failed
+                | SessionState::Cancelled => false,
+            };
+            if comes_to_rest {
+                let mut changed = work.session(&mut session, SessionCommand::Settle).await?;
+                if !work.is_worked_on(&task, session.id).await? {
+                    changed |= work.task(&mut task, TaskCommand::Settle).await?;
+                }
+                if changed {
+                    work.commit().await?;
+                }
             }
             return Ok(Next::Rest);
         };
         if !live {
             return Ok(Next::Rest);
+        }
+        if session.holder.as_deref() != Some(node) {
+            // The lease ran out unnoticed and nobody took the session: the agent is still here.
+            session.holder = Some(node.to_owned());
+            session.lease_until = Some(work.now.plus_millis(self.settings.lease_ms));
+            work.save_session(&mut session).await?;
         }
         let delivery = match row.state {
             QueuedState::Attempted => work.redeliver(&task, &session, &row, fresh_because).await?,
@@ -130,31 +149,9 @@ impl Board {
         if turn.state != TurnState::Dispatching {
             return Ok(());
         }
-        let row = store::queue::find(&mut work.tx, turn.prompt_id).await?;
         let mut session = load_session(&mut work.tx, turn.session_id).await?;
         let mut task = load_task(&mut work.tx, turn.task_id).await?;
-        work.turn(&mut turn, TurnCommand::Accept, None).await?;
-        if task.interrupted_at.take().is_some() {
-            work.save_task(&mut task).await?;
-        }
-        let bundles = store::clarifications::pending_of_session(&mut work.tx, session.id).await?;
-        if bundles.iter().any(|bundle| bundle.turn_id == Some(turn.id)) {
-            // A fast first call asked the operator before this was recorded: the session waits already.
-            work.task_event(&task).await?;
-            return work.commit().await;
-        }
-        work.expire_bundles(session.id).await?;
-        work.task(&mut task, TaskCommand::PromptAccepted).await?;
-        // A stop that came in between wins over everything.
-        if !session.state.is_terminal() {
-            work.session(&mut session, SessionCommand::PromptAccepted)
-                .await?;
-        }
-        if let Some(question) = row.and_then(|row| row.question_id) {
-            let now = work.now;
-            store::questions::set_delivered(&mut work.tx, question, now).await?;
-        }
-        work.task_event(&task).await?;
+        work.accepted(&mut turn, &mut session, &mut task).await?;
         work.commit().await
     }
 
@@ -164,25 +161,27 @@ impl Board {
         let Some(row) = store::queue::find(&mut work.tx, prompt).await? else {
             return Ok(());
         };
-        let Some(turn) = row.turn_id else {
-            return Ok(());
-        };
-        let mut turn = store::turns::find(&mut work.tx, turn)
-            .await?
-            .ok_or_else(|| Refusal::not_found("turn"))?;
         let mut session = load_session(&mut work.tx, row.session_id).await?;
         let mut task = load_task(&mut work.tx, row.task_id).await?;
         if let Some(question) = row.question_id {
             let now = work.now;
             store::questions::set_delivered(&mut work.tx, question, now).await?;
         }
-        work.turn(
-            &mut turn,
-            TurnCommand::Interrupt,
-            Some("interrupted".to_owned()),
-        )
-        .await?;
-        work.mark_interrupted(&mut task).await?;
+        match row.turn_id {
+            Some(turn) => {
+                let mut turn = store::turns::find(&mut work.tx, turn)
+                    .await?
+                    .ok_or_else(|| Refusal::not_found("turn"))?;
+                let reason = Some("interrupted".to_owned());
+                work.turn(&mut turn, TurnCommand::Interrupt, reason).await?;
+                work.mark_interrupted(&mut task).await?;
+            }
+            // Its turn ended with the session that was stopped meanwhile.
+            None => {
+                store::queue::delete(&mut work.tx, row.id).await?;
+                work.queue_event(row.task_id, row.session_id).await?;
+            }
+        }
         work.effect(EffectKind::Dispatch, &session, None).await?;
         if session.state == SessionState::Running {
             work.session(&mut session, SessionCommand::Settle).await?;
@@ -225,15 +224,18 @@ impl Board {
             work.add_failure(&turn, message).await?;
         }
 
-        let (rows, gate) = queue_and_gate(&mut work.tx, &task, &session).await?;
-        let rests = queue::is_at_rest(&rows, gate);
+        work.session(&mut session, SessionCommand::Settle).await?;
         let by_operator = asked_to_stop.as_deref() == Some(crate::sessions::stop_reason::OPERATOR);
-        work.after_turn(&mut task, &session, &turn, by_operator, gate, rests)
+        let entered = work
+            .after_turn(&mut task, &session, &turn, by_operator)
             .await?;
-        if rests {
+        if let Some(step) = entered.filter(Step::auto_starts) {
+            work.auto_start(&task, &step, false).await?;
+        }
+        let (rows, gate) = queue_and_gate(&mut work.tx, &task, &session).await?;
+        if queue::is_at_rest(&rows, gate) && !work.is_worked_on(&task, session.id).await? {
             work.task(&mut task, TaskCommand::Settle).await?;
         }
-        work.session(&mut session, SessionCommand::Settle).await?;
         work.effect(EffectKind::Dispatch, &session, None).await?;
         work.task_event(&task).await?;
         work.commit().await
@@ -241,6 +243,44 @@ impl Board {
 }
 
 impl Work {
+    /// The agent has the prompt: it said so, or it called a tool within the turn. From here on the prompt is never sent again.
+    pub(crate) async fn accepted(
+        &mut self,
+        turn: &mut Turn,
+        session: &mut Session,
+        task: &mut Task,
+    ) -> Result<()> {
+        if turn.state != TurnState::Dispatching {
+            return Ok(());
+        }
+        let row = store::queue::find(&mut self.tx, turn.prompt_id).await?;
+        if let Some(question) = row.and_then(|row| row.question_id) {
+            store::questions::set_delivered(&mut self.tx, question, self.now).await?;
+        }
+        if session.state.is_terminal() {
+            // The session failed before this was known: so did the turn.
+            self.turn(turn, TurnCommand::Fail, None).await?;
+            return self.task_event(task).await;
+        }
+        self.turn(turn, TurnCommand::Accept, None).await?;
+        if task.interrupted_at.take().is_some() {
+            self.save_task(task).await?;
+        }
+        self.expire_bundles(session.id).await?;
+        self.task(task, TaskCommand::PromptAccepted).await?;
+        self.session(session, SessionCommand::PromptAccepted)
+            .await?;
+        self.task_event(task).await
+    }
+
+    /// Whether another session of the task than `except` is at work.
+    async fn is_worked_on(&mut self, task: &Task, except: SessionId) -> Result<bool> {
+        let sessions = store::sessions::list(&mut self.tx, task.id).await?;
+        Ok(sessions
+            .iter()
+            .any(|session| session.id != except && session.state.is_busy()))
+    }
+
     /// Makes turn and transcript message, marks the row, and moves the card if its step says so.
     async fn deliver(
         &mut self,
@@ -296,7 +336,8 @@ impl Work {
         })
         .await?;
         self.queue_event(task.id, session.id).await?;
-        Ok(delivery(&row, turn.id, hidden, false))
+        let attempted_before = row.attempts > 0;
+        Ok(delivery(&row, turn.id, hidden, attempted_before))
     }
 
     /// Sends a prompt again that was attempted before and is not in the agent's history: same turn, same message.
@@ -328,7 +369,9 @@ impl Work {
             return Ok(None);
         }
         let mut blocks = vec![header(row.id, task.id, session.id)];
-        let earlier = store::turns::count(&mut self.tx, session.id).await?;
+        // A prompt that is sent again has its turn already, and that one is not an earlier one.
+        let earlier =
+            store::turns::count(&mut self.tx, session.id).await? - i64::from(row.turn_id.is_some());
         let first = session.generation <= 1;
         if first || fresh_because.is_some() {
             let parent = match task.parent_id {
@@ -354,7 +397,9 @@ impl Work {
                 .render(),
             );
         }
-        if let Some(reason) = fresh_because {
+        if let Some(reason) = fresh_because
+            && earlier > 0
+        {
             blocks.push(fresh_conversation(reason, earlier));
         }
         blocks.extend(row.hidden_context.clone());
@@ -364,31 +409,32 @@ impl Work {
     /// `on_turn_start` of the card's step.
     async fn before_turn(&mut self, task: &mut Task, session: &Session) -> Result<()> {
         store::workflows::clear_signals(&mut self.tx, session.id).await?;
-        self.move_by_workflow(task, TurnMoment::Start).await
+        // A turn begins already: a step that starts an agent on entry has nothing to start.
+        self.move_by_workflow(task, TurnMoment::Start).await?;
+        Ok(())
     }
 
     /// `on_turn_complete` of the card's step, unless a question is open, more waits to be delivered, a signal is missing, or
-    /// the turn was cancelled where a cancel does not count.
+    /// the turn was cancelled where a cancel does not count. Gives the step that was entered.
     async fn after_turn(
         &mut self,
         task: &mut Task,
         session: &Session,
         turn: &Turn,
         by_operator: bool,
-        gate: Gate,
-        rests: bool,
-    ) -> Result<()> {
+    ) -> Result<Option<Step>> {
+        let (rows, gate) = queue_and_gate(&mut self.tx, task, session).await?;
         let bundles = store::clarifications::pending_of_session(&mut self.tx, session.id).await?;
         if gate.parent_question_pending || !bundles.is_empty() {
             store::workflows::clear_signals(&mut self.tx, session.id).await?;
-            return Ok(());
+            return Ok(None);
         }
-        if !rests || gate.closed {
-            return Ok(());
+        if gate.closed || !queue::is_at_rest(&rows, gate) {
+            return Ok(None);
         }
         let steps = store::workflows::steps(&mut self.tx, task.workflow_id).await?;
         let Some(step) = find_step(&steps, task.workflow_step_id) else {
-            return Ok(());
+            return Ok(None);
         };
         let counts = match turn.state {
             TurnState::Completed => true,
@@ -399,30 +445,34 @@ impl Work {
             | TurnState::Open => false,
         };
         if !counts {
-            return Ok(());
+            return Ok(None);
         }
         if step.auto_advance_requires_signal
             && !store::workflows::has_signal(&mut self.tx, session.id, step.id).await?
         {
-            return Ok(());
+            return Ok(None);
         }
         store::workflows::clear_signals(&mut self.tx, session.id).await?;
         self.move_by_workflow(task, TurnMoment::Complete).await
     }
 
-    async fn move_by_workflow(&mut self, task: &mut Task, moment: TurnMoment) -> Result<()> {
+    async fn move_by_workflow(
+        &mut self,
+        task: &mut Task,
+        moment: TurnMoment,
+    ) -> Result<Option<Step>> {
         let steps = store::workflows::steps(&mut self.tx, task.workflow_id).await?;
         let Some(current) = find_step(&steps, task.workflow_step_id) else {
-            return Ok(());
+            return Ok(None);
         };
         let Some(target) = step_after(current, &steps, moment) else {
-            return Ok(());
+            return Ok(None);
         };
         let since = self.now.plus_millis(-60_000);
         let moves = store::workflows::automatic_moves_since(&mut self.tx, task.id, since).await?;
         if moves >= self.settings.max_automatic_moves {
             tracing::warn!(task = %task.id, moves, "the workflow moves this task in a loop: it stays where it is");
-            return Ok(());
+            return Ok(None);
         }
         let trigger = match moment {
             TurnMoment::Start => MoveTrigger::OnTurnStart,
@@ -430,7 +480,8 @@ impl Work {
         };
         let target = target.clone();
         self.place_in_step(task, &target, None, trigger, Actor::System)
-            .await
+            .await?;
+        Ok(Some(target))
     }
 
     /// Notes on the task that the host went away while its agent was at work.

@@ -11,13 +11,13 @@ const CLAIM_MS: i64 = 330_000;
 const MAX_BACKOFF_MS: i64 = 30_000;
 
 impl Board {
-    /// Takes due follow-ups for `node`, at most `limit`.
+    /// Takes due follow-ups for `node`, at most `limit`; those of sessions whose agent another node has are left to it.
     pub async fn effect_claim(&self, node: &str, limit: i64) -> Result<Vec<Effect>> {
         // Most wake-ups find nothing; a look costs less than a turn to write.
-        if !self
+        if self
             .effect_next_due()
             .await?
-            .is_some_and(|due| due <= self.clock.now())
+            .is_none_or(|due| due > self.clock.now())
         {
             return Ok(Vec::new());
         }
@@ -30,9 +30,14 @@ impl Board {
         Ok(claimed)
     }
 
-    /// When the next follow-up is due; `None` when there is none at all.
+    /// When the next follow-up is due; `None` when there is none at all. After [`Board::recover`] it is this node's next: what
+    /// belongs to agents of another node is due here when that one's lease is over.
     pub async fn effect_next_due(&self) -> Result<Option<Timestamp>> {
-        Ok(store::effects::next_due(&mut self.snapshot().await?).await?)
+        let mut db = self.snapshot().await?;
+        Ok(match self.node.get() {
+            Some(node) => store::effects::next_due_for(&mut db, node).await?,
+            None => store::effects::next_due(&mut db).await?,
+        })
     }
 
     /// A follow-up was carried out. A holder whose claim ran out meanwhile learns that it was too late, and changes nothing.

@@ -48,7 +48,7 @@ pub use steps::StepCompleted;
 pub use tasks::Archived;
 pub use transcript::{Output, Recorded};
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use store::Store;
 
 /// The board. Cheap to clone; all clones share one database and one set of signals.
@@ -58,6 +58,8 @@ pub struct Board {
     clock: Clock,
     settings: Arc<Settings>,
     signals: Signals,
+    /// The name under which this process works, once it does.
+    node: Arc<OnceLock<String>>,
 }
 
 impl Board {
@@ -69,6 +71,7 @@ impl Board {
             clock,
             settings: Arc::new(settings),
             signals: Signals::new(),
+            node: Arc::default(),
         }
     }
 

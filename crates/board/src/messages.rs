@@ -16,9 +16,6 @@ use domain::view::{DeliveryStatus, MessageOutcome};
 use serde_json::{Map, json};
 use std::time::Duration;
 
-/// How long an interrupt waits for its prompt to be accepted before it answers `queued`.
-const INTERRUPT_WAIT: Duration = Duration::from_secs(5);
-
 /// What was found out about sender and target before anything is written.
 struct Route {
     sender: Task,
@@ -119,9 +116,8 @@ impl Board {
                 }
             }
         };
-        tokio::time::timeout(INTERRUPT_WAIT, gone)
-            .await
-            .unwrap_or(false)
+        let patience = Duration::from_millis(self.settings().interrupt_wait_ms);
+        tokio::time::timeout(patience, gone).await.unwrap_or(false)
     }
 }
 
@@ -173,6 +169,11 @@ impl Work {
         let mut prompt = NewPrompt::plain(text, QueuedBy::Agent);
         prompt.sender = Some((route.sender.id, route.sender_session.id));
         prompt.metadata = sender_metadata(&route.sender, &route.sender_session);
+        if route.sender.id == route.target.id {
+            // That a message crossed tasks is told by these keys alone (task-domain 1.9).
+            prompt.metadata.remove("sender_task_id");
+            prompt.metadata.remove("sender_task_title");
+        }
         prompt.hidden_context = Some(
             Peer {
                 task: route.sender.id,

@@ -77,7 +77,12 @@ impl Board {
 impl Work {
     /// Starts the agent because the card entered a step that does so. A card without words for an agent, or whose agent is at
     /// work already, starts nothing.
-    async fn auto_start(&mut self, task: &Task, step: &Step, superseded: bool) -> Result<()> {
+    pub(crate) async fn auto_start(
+        &mut self,
+        task: &Task,
+        step: &Step,
+        superseded: bool,
+    ) -> Result<()> {
         if task.agent_profile_id.is_none() {
             return Ok(());
         }
@@ -110,8 +115,8 @@ impl Work {
 
 /// The step's own prompt, or the task's on its first start, or else a word that the card came here.
 fn entry_prompt(task: &Task, step: &Step, started: bool) -> Option<String> {
-    let description = task.description.trim();
     if !step.prompt.trim().is_empty() {
+        let description = task.description.trim();
         return Some(step.prompt.replace("{{task_prompt}}", description));
     }
     if started {
@@ -120,5 +125,5 @@ fn entry_prompt(task: &Task, step: &Step, started: bool) -> Option<String> {
             step.name
         ));
     }
-    (!description.is_empty()).then(|| description.to_owned())
+    (!task.description.trim().is_empty()).then(|| task.description.clone())
 }

@@ -1,6 +1,6 @@
 //! Permissions that agents ask for.
 
-use crate::transition::{load_session, load_task};
+use crate::transition::{Work, load_session, load_task};
 use crate::{Actor, Board, Result};
 use domain::error::Refusal;
 use domain::event::{EventKind, NewEvent};
@@ -115,6 +115,46 @@ impl Board {
                 .await?;
         }
         work.commit().await
+    }
+}
+
+impl Work {
+    /// Shows in the transcript how a request ended.
+    pub(crate) async fn update_permission_message(
+        &mut self,
+        permission: &Permission,
+    ) -> Result<()> {
+        let (messages, _) = store::messages::page(
+            &mut self.tx,
+            permission.session_id,
+            store::messages::Window::Newest,
+            &[MessageType::PermissionRequest],
+            100,
+        )
+        .await?;
+        let id = json!(permission.id);
+        let shown = messages
+            .into_iter()
+            .find(|message| message.metadata.get("pending_id") == Some(&id));
+        let Some(mut message) = shown else {
+            return Ok(());
+        };
+        message
+            .metadata
+            .insert("status".to_owned(), json!(permission.status));
+        message
+            .metadata
+            .insert("option_id".to_owned(), json!(permission.option_id));
+        message.requests_input = false;
+        message.updated_at = self.now;
+        store::messages::update(&mut self.tx, &message).await?;
+        self.event(
+            NewEvent::new(EventKind::MessageUpdated)
+                .task(permission.task_id)
+                .session(permission.session_id)
+                .subject(message.id),
+        )
+        .await
     }
 }
 

@@ -208,7 +208,7 @@ impl Work {
     }
 
     /// Puts a prompt into a session's queue and sees to its delivery. The capacity does not count questions and answers, nor
-    /// does it hold up what supersedes a question.
+    /// does it hold up what supersedes a question, or what a step of the workflow sends: at most one prompt a step.
     pub(crate) async fn admit(
         &mut self,
         task: &Task,
@@ -217,7 +217,7 @@ impl Work {
     ) -> Result<MessageOutcome> {
         let (rows, gate) = queue_and_gate(&mut self.tx, task, session).await?;
         let reserved = prompt.question_id.is_some() || prompt.answer_for_question_id.is_some();
-        if !reserved && prompt.lane == Lane::Normal {
+        if !reserved && prompt.lane == Lane::Normal && prompt.queued_by != QueuedBy::Workflow {
             check_capacity(self.settings.queue_capacity, &rows)?;
         }
         let row = QueuedPrompt {

@@ -30,8 +30,8 @@ use serde_json::{Map, Value, json};
 impl Board {
     /// Asks the caller's direct parent. Answers at once: the answer arrives as the child's next prompt.
     ///
-    /// Asking again within one wait, or repeating the tool call (same turn and arguments, or same `tool_use_id`), gives the
-    /// same question and reaches the parent once. Refused, with nothing stored: a task that is not in autopilot mode or has no
+    /// Asking again within one wait or one turn, and so repeating the tool call too, gives the same question and reaches the
+    /// parent once. Refused, with nothing stored: a task that is not in autopilot mode or has no
     /// parent, an archived parent, a session without a running turn, a malformed bundle.
     pub async fn ask_parent(
         &self,
@@ -53,27 +53,27 @@ impl Board {
         }
 
         let mut work = self.begin().await?;
-        let child = load_task(&mut work.tx, task).await?;
-        let session = load_session(&mut work.tx, session).await?;
+        let mut child = load_task(&mut work.tx, task).await?;
+        let mut session = load_session(&mut work.tx, session).await?;
         let parent = work.parent_to_ask(&child, &session).await?;
         if let Some(pending) =
             store::questions::pending_of_session(&mut work.tx, session.id).await?
         {
             return Ok(asked(&pending));
         }
-        let turn = store::turns::open(&mut work.tx, session.id)
+        let mut turn = store::turns::open(&mut work.tx, session.id)
             .await?
             .ok_or_else(|| {
                 Refusal::conflict(
                     "a question can only be asked within a turn: this session has none running",
                 )
             })?;
-        let key = tool_call_key(turn.id, arguments, tool_use_id);
-        if let Some(earlier) =
-            store::questions::of_tool_call(&mut work.tx, session.id, &key).await?
-        {
+        // One question a turn, also when it is over already: a quick answer must not be held up behind a second question.
+        if let Some(earlier) = store::questions::of_turn(&mut work.tx, session.id, turn.id).await? {
             return Ok(asked(&earlier));
         }
+        let key = tool_call_key(turn.id, arguments, tool_use_id);
+        work.accepted(&mut turn, &mut session, &mut child).await?;
 
         let mut question = ParentQuestion {
             id: QuestionId::new(),
@@ -107,10 +107,11 @@ impl Board {
         .await?;
         work.put_to_parent(&mut question, &child, &session, &parent)
             .await?;
+        // One a turn: the wish of an earlier turn that was quickly answered would come too early for this one.
         work.effect_after(
             EffectKind::SettleQuestion,
             &session,
-            None,
+            Some(&turn.id.to_string()),
             self.settings().question_grace_ms,
         )
         .await?;
@@ -151,7 +152,7 @@ impl Board {
     }
 
     /// The grace after a question is over: the child's session settles, and a turn that still runs is asked to end. Safe to
-    /// repeat; nothing happens when the turn ended by itself.
+    /// repeat; nothing happens when the turn ended by itself, nor when the present turn asked less than the grace ago.
     pub async fn question_grace_over(&self, session: SessionId) -> Result<()> {
         let mut work = self.begin().await?;
         let Some(mut session) = store::sessions::find(&mut work.tx, session).await? else {
@@ -160,10 +161,9 @@ impl Board {
         let Some(turn) = store::turns::open(&mut work.tx, session.id).await? else {
             return Ok(());
         };
-        if store::questions::of_turn(&mut work.tx, session.id, turn.id)
-            .await?
-            .is_none()
-        {
+        let asked = store::questions::of_turn(&mut work.tx, session.id, turn.id).await?;
+        let over = work.now.plus_millis(-self.settings().question_grace_ms);
+        if asked.is_none_or(|question| question.created_at > over) {
             return Ok(());
         }
         let mut task = load_task(&mut work.tx, session.task_id).await?;

@@ -3,11 +3,13 @@
 //! Everything here is derived from durable rows and safe to repeat. Nothing is sent from here; sessions with something to
 //! deliver get a follow-up, and delivery decides about prompts that were under way.
 
-use crate::transition::{Work, load_task};
+use crate::transition::{Work, load_task, queue_and_gate};
 use crate::{Board, Result};
 use domain::effect::EffectKind;
 use domain::question::QuestionCommand;
+use domain::queue;
 use domain::session::{Session, SessionCommand, SessionState};
+use domain::task::TaskCommand;
 use domain::turn::{TurnCommand, TurnState};
 
 /// What was brought into order.
@@ -25,6 +27,8 @@ impl Board {
     /// At the start of `node`: it has no agents, so whatever it held is orphaned; so is what others held with a lease that is
     /// over.
     pub async fn recover(&self, node: &str) -> Result<Recovered> {
+        // Once said, it stays: a process is one node.
+        let _ = self.node.set(node.to_owned());
         let mut work = self.begin().await?;
         store::effects::release_all(&mut work.tx, node).await?;
         let mut recovered = work.recover_sessions(Some(node)).await?;
@@ -93,7 +97,13 @@ impl Work {
             }
         }
         let was_at_work = session.state == SessionState::Running || interrupted;
-        self.session(session, SessionCommand::Interrupt).await?;
+        if self.session(session, SessionCommand::Interrupt).await? && !was_at_work {
+            // It was coming up. With nothing to deliver nobody starts it again, so the card must not say that it starts.
+            let (rows, gate) = queue_and_gate(&mut self.tx, &task, session).await?;
+            if queue::is_at_rest(&rows, gate) {
+                self.task(&mut task, TaskCommand::Settle).await?;
+            }
+        }
         if was_at_work {
             self.mark_interrupted(&mut task).await?;
         }

@@ -5,6 +5,7 @@ use crate::{Actor, Board, Result};
 use domain::effect::EffectKind;
 use domain::error::Refusal;
 use domain::ids::{SessionId, TaskId};
+use domain::question::QuestionCommand;
 use domain::session::SessionCommand;
 use domain::task::TaskCommand;
 use domain::turn::Turn;
@@ -38,15 +39,19 @@ impl Board {
             .ok_or_else(|| Refusal::not_found("session"))?)
     }
 
-    /// Asks the agent to end its present turn; answers whether there was one. What waits in the queue is then held until the
-    /// operator lets it go on, so that a cancel does not start the next thing at once.
+    /// Asks the agent to end its present turn, and ends its wait for its parent; answers whether there was either. What waits in
+    /// the queue is then held until the operator lets it go on, so that a cancel does not start the next thing at once.
     pub async fn session_cancel(&self, actor: &Actor, id: SessionId) -> Result<bool> {
         actor.require_operator()?;
         let mut work = self.begin().await?;
         let mut session = load_session(&mut work.tx, id).await?;
-        let Some(turn) = store::turns::open(&mut work.tx, id).await? else {
+        let turn = store::turns::open(&mut work.tx, id).await?;
+        let waited = work
+            .end_questions_of_session(&session, QuestionCommand::MakeStale)
+            .await?;
+        if turn.is_none() && !waited {
             return Ok(false);
-        };
+        }
         let waits = store::queue::list(&mut work.tx, id)
             .await?
             .iter()
@@ -56,8 +61,10 @@ impl Board {
             work.save_session(&mut session).await?;
             work.queue_event(session.task_id, id).await?;
         }
-        work.request_cancel(&session, turn, stop_reason::OPERATOR)
-            .await?;
+        if let Some(turn) = turn {
+            work.request_cancel(&session, turn, stop_reason::OPERATOR)
+                .await?;
+        }
         work.commit().await?;
         Ok(true)
     }

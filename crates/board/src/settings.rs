@@ -11,6 +11,8 @@ pub struct Settings {
     pub queue_capacity: usize,
     /// Grace of an asking turn, in milliseconds (rulings 7).
     pub question_grace_ms: i64,
+    /// How long an interrupt waits for its prompt to be accepted before it answers `queued`, in milliseconds.
+    pub interrupt_wait_ms: u64,
     /// How long a session's lease holds without renewal, in milliseconds.
     pub lease_ms: i64,
     /// Automatic moves of one task within a minute before its workflow is taken for a loop.
@@ -25,6 +27,7 @@ impl Default for Settings {
             max_depth: 8,
             queue_capacity: 10,
             question_grace_ms: domain::question::GRACE_MS,
+            interrupt_wait_ms: 5_000,
             lease_ms: 30_000,
             max_automatic_moves: 30,
             workspaces_dir: PathBuf::from("workspaces"),

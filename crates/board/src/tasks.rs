@@ -14,6 +14,7 @@ use domain::session::SessionCommand;
 use domain::task::{
     Origin, Priority, Task, TaskCommand, TaskState, TitleMode, check_depth, check_title, cut_title,
 };
+use domain::turn::TurnCommand;
 use domain::view::{RelatedTask, RelatedTasks, TaskCreated, TaskView};
 use domain::workflow::{Step, Workflow, first_step, start_step};
 use serde::{Deserialize, Serialize};
@@ -123,8 +124,8 @@ impl Board {
         })
     }
 
-    /// Changes a task's title, description, state, priority or parent, all or nothing. A new parent makes pending questions of
-    /// the task stale. Autopilot is not among what can change.
+    /// Changes a task's title, description, state, priority or parent, all or nothing. A new parent, or a state in which the task
+    /// is over, makes pending questions of the task stale. Autopilot is not among what can change.
     pub async fn task_update(
         &self,
         actor: &Actor,
@@ -154,22 +155,18 @@ impl Board {
             actor.require_operator()?;
             work.check_new_parent(&task, parent).await?;
             task.parent_id = parent;
-            for mut question in store::questions::pending_of_child(&mut work.tx, task.id).await? {
-                work.question(
-                    &mut question,
-                    domain::question::QuestionCommand::MakeStale,
-                    None,
-                )
-                .await?;
-            }
+            work.stale_questions_of_child(task.id).await?;
         }
         if task != before {
             work.save_task(&mut task).await?;
             work.task_event(&task).await?;
         }
         if let Some(state) = &params.state {
-            work.task(&mut task, TaskCommand::Set(TaskState::parse_input(state)?))
-                .await?;
+            let state = TaskState::parse_input(state)?;
+            work.task(&mut task, TaskCommand::Set(state)).await?;
+            if state.is_terminal() {
+                work.stale_questions_of_child(task.id).await?;
+            }
         }
         let task = view(&mut work.tx, id).await?;
         work.commit().await?;
@@ -215,6 +212,7 @@ impl Board {
         let already_archived = task.archived_at.is_some();
         if !already_archived {
             work.stop_task_sessions(&task).await?;
+            work.close_undecided_turns(&task).await?;
             work.stale_questions_of_task(id).await?;
             store::queue::purge_task(&mut work.tx, id).await?;
             task.archived_at = Some(work.now);
@@ -354,8 +352,12 @@ impl Work {
         .await?;
         let session_id = if starts {
             let mut session = self.new_session(&task, profile).await?;
-            self.admit(&task, &mut session, first_prompt(actor, prompt))
-                .await?;
+            self.admit(
+                &task,
+                &mut session,
+                first_prompt(actor, &params.description),
+            )
+            .await?;
             Some(session.id)
         } else {
             None
@@ -537,6 +539,16 @@ impl Work {
             .await?
             .ok_or_else(|| Refusal::not_found("agent"))?;
         check_autopilot(&agent, &profile)?;
+        Ok(())
+    }
+
+    /// Ends the turns that sessions kept which failed with a prompt under way: nobody will resume them.
+    async fn close_undecided_turns(&mut self, task: &Task) -> Result<()> {
+        for session in store::sessions::list(&mut self.tx, task.id).await? {
+            if let Some(mut turn) = store::turns::open(&mut self.tx, session.id).await? {
+                self.turn(&mut turn, TurnCommand::Cancel, None).await?;
+            }
+        }
         Ok(())
     }
 

@@ -39,6 +39,13 @@ impl Board {
         outputs: Vec<Output>,
     ) -> Result<Recorded> {
         let mut work = self.begin().await?;
+        if let Some(turn) = turn
+            && store::turns::find(&mut work.tx, turn)
+                .await?
+                .is_some_and(|turn| turn.stored_bytes > MAX_TURN_BYTES)
+        {
+            return Ok(Recorded::Truncated);
+        }
         let mut bytes = 0i64;
         for mut output in outputs {
             if cap(&mut output.content) {

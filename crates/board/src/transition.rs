@@ -223,10 +223,13 @@ impl Work {
     async fn session_ended(&mut self, session: &Session, command: SessionCommand) -> Result<()> {
         store::tokens::revoke_session(&mut self.tx, session.id, self.now).await?;
         // A failure while a prompt was under way keeps turn and row: whether the agent has it is found out at the resume.
-        let undecided = |turn: &Turn| command == SessionCommand::Fail && turn.state == TurnState::Dispatching;
-        if let Some(mut turn) =
-            store::turns::open(&mut self.tx, session.id).await?.filter(|turn| !undecided(turn))
+        let undecided =
+            |turn: &Turn| command == SessionCommand::Fail && turn.state == TurnState::Dispatching;
+        if let Some(mut turn) = store::turns::open(&mut self.tx, session.id)
+            .await?
+            .filter(|turn| !undecided(turn))
         {
+            self.keep_what_was_not_accepted(&turn).await?;
             let end = match command {
                 SessionCommand::Fail => TurnCommand::Fail,
                 SessionCommand::Complete => TurnCommand::Complete,
@@ -241,18 +244,34 @@ impl Work {
         }
         self.end_questions_of_session(session, QuestionCommand::MakeStale)
             .await?;
-        for mut bundle in
-            store::clarifications::pending_of_session(&mut self.tx, session.id).await?
-        {
-            self.clarification(&mut bundle, ClarificationCommand::Expire, None)
-                .await?;
-        }
+        self.expire_bundles(session.id).await?;
         self.cancel_permissions(session.id).await?;
         store::workflows::clear_signals(&mut self.tx, session.id).await?;
         Ok(())
     }
 
-    /// Applies a command to a turn; answers whether anything changed. An ended turn leaves no prompt behind.
+    /// A question or an answer that was under way when its session was ended goes back to its place: a child must not wait for
+    /// a question that nobody was asked, nor an accepted answer be lost. At the resume the agent's history is searched for it.
+    async fn keep_what_was_not_accepted(&mut self, turn: &Turn) -> Result<()> {
+        if turn.state != TurnState::Dispatching {
+            return Ok(());
+        }
+        let Some(row) = store::queue::find(&mut self.tx, turn.prompt_id).await? else {
+            return Ok(());
+        };
+        let matters = match row.question_id {
+            Some(question) => store::questions::find(&mut self.tx, question)
+                .await?
+                .is_some_and(|question| question.status == QuestionStatus::Pending),
+            None => row.answer_for_question_id.is_some(),
+        };
+        if matters {
+            store::queue::put_back(&mut self.tx, row.id).await?;
+        }
+        Ok(())
+    }
+
+    /// Applies a command to a turn; answers whether anything changed. Once it is accepted or over, its prompt no longer waits.
     pub(crate) async fn turn(
         &mut self,
         turn: &mut Turn,
@@ -269,7 +288,9 @@ impl Work {
             turn.stop_reason = stop_reason.or(turn.stop_reason.take());
         }
         written(store::turns::update_if_open(&mut self.tx, turn).await?)?;
-        if store::queue::delete(&mut self.tx, turn.prompt_id).await? {
+        let row = store::queue::find(&mut self.tx, turn.prompt_id).await?;
+        if row.is_some_and(|row| row.turn_id == Some(turn.id)) {
+            store::queue::delete(&mut self.tx, turn.prompt_id).await?;
             self.queue_event(turn.task_id, turn.session_id).await?;
         }
         if let Some(kind) = transition.event {
@@ -317,12 +338,16 @@ impl Work {
                 json!(question.resolved_at),
             );
         }
-        store::messages::merge_metadata(&mut self.tx, question.message_id, metadata, self.now)
-            .await?;
+        if let Some(mut message) = store::messages::find(&mut self.tx, question.message_id).await? {
+            message.metadata.extend(metadata);
+            message.requests_input = false;
+            message.updated_at = self.now;
+            store::messages::update(&mut self.tx, &message).await?;
+        }
 
-        // A question that nobody waits for any more must not reach the parent. What was sent cannot be called back.
-        if question.status != QuestionStatus::Answered
-            && let Some(prompt) = question.prompt_id
+        // A question that is over must not reach the parent, not even one that it answered before it was asked. What was sent
+        // cannot be called back.
+        if let Some(prompt) = question.prompt_id
             && let Some(row) = store::queue::find(&mut self.tx, prompt).await?
             && row.state == QueuedState::Queued
         {
@@ -365,11 +390,19 @@ impl Work {
         }
     }
 
+    /// Makes all questions stale that a task asks.
+    pub(crate) async fn stale_questions_of_child(&mut self, task: TaskId) -> Result<()> {
+        for mut question in store::questions::pending_of_child(&mut self.tx, task).await? {
+            self.question(&mut question, QuestionCommand::MakeStale, None)
+                .await?;
+        }
+        Ok(())
+    }
+
     /// Makes all questions stale that a task asks or is asked.
     pub(crate) async fn stale_questions_of_task(&mut self, task: TaskId) -> Result<()> {
-        let mut questions = store::questions::pending_of_child(&mut self.tx, task).await?;
-        questions.extend(store::questions::pending_of_parent(&mut self.tx, task).await?);
-        for mut question in questions {
+        self.stale_questions_of_child(task).await?;
+        for mut question in store::questions::pending_of_parent(&mut self.tx, task).await? {
             self.question(&mut question, QuestionCommand::MakeStale, None)
                 .await?;
         }
@@ -419,6 +452,7 @@ impl Work {
             permission.option_id = Some(option.to_owned());
         }
         written(store::permissions::resolve_if_pending(&mut self.tx, permission).await?)?;
+        self.update_permission_message(permission).await?;
         if let Some(kind) = transition.event {
             self.event(
                 NewEvent::new(kind)

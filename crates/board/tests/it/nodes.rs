@@ -1,0 +1,133 @@
+//! Two nodes on one database: a session's agent is on one of them, and follow-ups find it there.
+
+use crate::world::{World, prompted};
+use board::{Actor, Next};
+use domain::session::SessionState;
+
+store::on_both_engines! {
+    async fn a_follow_up_waits_for_the_node_that_has_the_agent(db: TestDb) {
+        let world = World::new(db).await;
+        let puppet = world.resting("Task").await;
+        let other = world.second_node("node-2").await;
+        puppet.operator_says("Go on.").await;
+        other.run().await;
+        assert!(!other.is_live(puppet.session));
+        assert!(!puppet.is_in_turn());
+        assert_eq!(world.count("effects").await, 1, "the wake-up is not used up by the wrong node");
+        world.run().await;
+        assert_eq!(puppet.last_heard().text, "Go on.");
+
+        world.board().session_cancel(&Actor::Operator, puppet.session).await.unwrap();
+        other.run().await;
+        assert!(puppet.is_in_turn());
+        world.run().await;
+        assert!(!puppet.is_in_turn());
+    }
+
+    async fn what_only_another_node_can_do_does_not_keep_a_node_awake(db: TestDb) {
+        let world = World::new(db).await;
+        let puppet = world.resting("Task").await;
+        let other = world.second_node("node-2").await;
+        puppet.operator_says("Go on.").await;
+        let now = world.clock.now();
+        assert_eq!(world.board().effect_next_due().await.unwrap(), Some(now));
+        let lease = world.board().settings().lease_ms;
+        let due = other.board.effect_next_due().await.unwrap().unwrap();
+        assert!(due > now && due <= now.plus_millis(lease + 1), "it looks again when the lease may be over");
+    }
+
+    async fn a_session_goes_to_another_node_when_the_lease_is_over(db: TestDb) {
+        let world = World::new(db).await;
+        let puppet = world.working("Task").await;
+        let other = world.second_node("node-2").await;
+        puppet.operator_says("Go on.").await;
+        world.clock.advance(world.board().settings().lease_ms);
+        assert_eq!(other.board.recover_expired().await.unwrap().sessions, 0, "not a moment too early");
+        world.clock.advance(1);
+        let recovered = other.board.recover_expired().await.unwrap();
+        assert_eq!((recovered.sessions, recovered.turns), (1, 1));
+        other.run().await;
+        assert!(other.is_live(puppet.session));
+        assert_eq!(puppet.last_heard().text, "Go on.");
+        assert_eq!(puppet.state().await, SessionState::Running);
+
+        // The late holder is not listened to and is given nothing.
+        puppet.end_turn().await;
+        assert_eq!(puppet.state().await, SessionState::Running);
+        puppet.operator_says("And on.").await;
+        let next = world.node().next(puppet.session).await.unwrap();
+        assert!(matches!(next, Next::Rest), "{next:?}");
+        world.assert_heard_once();
+    }
+
+    async fn renewed_leases_are_not_taken(db: TestDb) {
+        let world = World::new(db).await;
+        let puppet = world.working("Task").await;
+        let other = world.second_node("node-2").await;
+        for _ in 0..5 {
+            world.clock.advance(world.board().settings().lease_ms / 2);
+            assert_eq!(world.board().renew_leases("node-1").await.unwrap(), 1);
+            assert_eq!(other.board.recover_expired().await.unwrap().sessions, 0);
+        }
+        assert_eq!(puppet.state().await, SessionState::Running);
+    }
+
+    // A machine that slept finds its own leases over; its agents are alive and go on.
+    async fn a_node_whose_lease_ran_out_unnoticed_goes_on_with_its_agents(db: TestDb) {
+        let world = World::new(db).await;
+        let puppet = world.resting("Task").await;
+        world.clock.advance(world.board().settings().lease_ms * 10);
+        world.board().recover_expired().await.unwrap();
+        puppet.operator_says("Go on.").await;
+        world.run().await;
+        assert_eq!(puppet.last_heard().text, "Go on.");
+        world.board().renew_leases("node-1").await.unwrap();
+        let other = world.second_node("node-2").await;
+        assert_eq!(other.board.recover_expired().await.unwrap().sessions, 0, "it holds its session again");
+    }
+
+    async fn another_node_starting_leaves_this_ones_sessions_alone(db: TestDb) {
+        let world = World::new(db).await;
+        let puppet = world.working("Task").await;
+        let created = world.create(prompted("Second")).await.unwrap();
+        let other = world.second_node("node-2").await;
+        assert_eq!(puppet.state().await, SessionState::Running);
+        other.run().await;
+        let second = world.puppet(created.task.id, created.session_id.unwrap());
+        assert!(other.is_live(second.session), "what nobody holds, anybody starts");
+        world.run().await;
+        assert!(!world.node().is_live(second.session));
+        world.assert_heard_once();
+    }
+
+    async fn a_holder_that_comes_too_late_does_not_finish_the_follow_up(db: TestDb) {
+        let world = World::new(db).await;
+        world.create(prompted("Task")).await.unwrap();
+        let other = world.second_node("node-2").await;
+        let late = world.board().effect_claim("node-1", 1).await.unwrap().remove(0);
+        assert!(other.board.effect_claim("node-2", 1).await.unwrap().is_empty());
+        world.clock.advance(400_000);
+        let taken = other.board.effect_claim("node-2", 1).await.unwrap().remove(0);
+        assert_eq!(taken.id, late.id);
+        assert!(!world.board().effect_finish(&late, "node-1").await.unwrap());
+        assert!(other.board.effect_finish(&taken, "node-2").await.unwrap());
+    }
+
+    async fn a_follow_up_that_fails_is_tried_again_later_and_later(db: TestDb) {
+        let world = World::new(db).await;
+        world.create(prompted("Task")).await.unwrap();
+        let mut waits = Vec::new();
+        for _ in 0..12 {
+            let effect = world.board().effect_claim("node-1", 1).await.unwrap().remove(0);
+            world.board().effect_retry(&effect, "node-1").await.unwrap();
+            let due = world.board().effect_next_due().await.unwrap().unwrap();
+            let wait = due.since(world.clock.now());
+            waits.push(wait);
+            world.clock.advance(wait);
+        }
+        assert!(waits.is_sorted());
+        assert_eq!((waits[0], waits[11]), (400, 30_000));
+        world.run().await;
+        assert_eq!(world.disk().heard().len(), 1);
+    }
+}
