@@ -8,8 +8,8 @@ use leptos_i18n_parser::parse_locales::parse_locales;
 use std::error::Error;
 use std::path::PathBuf;
 
-const NAMESPACES: [&str; 8] = [
-    "common", "shell", "task", "chat", "question", "error", "keys", "time",
+const NAMESPACES: [&str; 10] = [
+    "common", "shell", "task", "chat", "question", "error", "keys", "time", "board", "taskpage",
 ];
 
 fn main() -> Result<(), Box<dyn Error>> {

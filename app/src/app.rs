@@ -7,17 +7,20 @@ use crate::components::toast::{Toaster, Toasts};
 use crate::components::tooltip::OpenTooltip;
 use crate::keys::{Command, Commands};
 use crate::live::Live;
-use crate::pages::home::Home;
+use crate::pages::board::Board;
+use crate::pages::inbox::Inbox;
 use crate::pages::not_found::NotFound;
+use crate::pages::task::TaskPage;
+use crate::pages::workbench::Layout;
 use crate::paths;
 use crate::prefs::Preferences;
 use crate::title::NeedsOperator;
 use crate::viewport::Viewport;
 use leptos::prelude::*;
 use leptos_meta::provide_meta_context;
-use leptos_router::components::{Route, Router, Routes};
+use leptos_router::components::{ParentRoute, Route, Router, Routes};
 use leptos_router::hooks::use_navigate;
-use leptos_router::path;
+use leptos_router::{MatchNestedRoutes, SsrMode, path};
 
 /// The app, in the body of the document.
 #[component]
@@ -49,7 +52,7 @@ fn Pages() -> impl IntoView {
     #[cfg(feature = "gallery")]
     return view! {
         <Routes fallback=NotFound>
-            <Route path=path!("/") view=Home/>
+            <WorkbenchRoutes/>
             <Route path=path!("/_gallery") view=crate::gallery::Gallery/>
             <Route path=path!("/_gallery/board") view=crate::gallery::GalleryBoard/>
             <Route path=path!("/_gallery/task") view=crate::gallery::GalleryTask/>
@@ -58,9 +61,22 @@ fn Pages() -> impl IntoView {
     #[cfg(not(feature = "gallery"))]
     return view! {
         <Routes fallback=NotFound>
-            <Route path=path!("/") view=Home/>
+            <WorkbenchRoutes/>
         </Routes>
     };
+}
+
+/// The pages of a workspace, in their frame. Rendered in one sweep, so that they can be read without a script.
+#[component(transparent)]
+fn WorkbenchRoutes() -> impl MatchNestedRoutes + Clone {
+    view! {
+        <ParentRoute path=path!("") view=Layout ssr=SsrMode::Async>
+            <Route path=path!("/") view=Board/>
+            <Route path=path!("/inbox") view=Inbox/>
+            <Route path=path!("/tasks/:id") view=TaskPage/>
+        </ParentRoute>
+    }
+    .into_inner()
 }
 
 /// The keys that work on every page. Inside of the router, since some of them navigate.

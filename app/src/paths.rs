@@ -11,6 +11,8 @@ pub const ASSISTANT: &str = "/assistant";
 /// Settings.
 pub const SETTINGS: &str = "/settings";
 
+const TASKS: &str = "/tasks/";
+
 /// A workspace's board.
 #[must_use]
 pub fn board(id: WorkspaceId) -> String {
@@ -20,5 +22,19 @@ pub fn board(id: WorkspaceId) -> String {
 /// A task's page.
 #[must_use]
 pub fn task(id: TaskId) -> String {
-    format!("/t/{id}")
+    format!("{TASKS}{id}")
+}
+
+/// The task whose page is at `path`, if it is the page of one.
+#[must_use]
+pub fn task_of(path: &str) -> Option<TaskId> {
+    path.strip_prefix(TASKS)?.split('/').next()?.parse().ok()
+}
+
+#[test]
+fn a_task_is_found_by_its_own_address() {
+    let id = TaskId::new();
+    assert_eq!(task_of(&task(id)), Some(id));
+    assert_eq!(task_of(HOME), None);
+    assert_eq!(task_of("/tasks/"), None);
 }

@@ -39,6 +39,8 @@ glyphs! {
     Check = "M20 6 9 17l-5-5";
     /// `chevron-down`.
     ChevronDown = "M6 9l6 6 6-6";
+    /// `chevron-left`.
+    ChevronLeft = "M15 18l-6-6 6-6";
     /// `chevron-right`.
     ChevronRight = "M9 18l6-6-6-6";
     /// `chevron-up`.

@@ -42,7 +42,8 @@ pub fn Menu(
     #[prop(optional)]
     labelled: bool,
     /// What can be done.
-    items: Vec<MenuItem>,
+    #[prop(into)]
+    items: Signal<Vec<MenuItem>>,
     /// For tests.
     #[prop(optional)]
     test_id: Option<&'static str>,
@@ -51,10 +52,13 @@ pub fn Menu(
     let button = NodeRef::<Button>::new();
     let menu = NodeRef::<Div>::new();
     let open = RwSignal::new(false);
-    let items: Vec<_> = items
-        .into_iter()
-        .map(|item| item_view(item, menu))
-        .collect();
+    // Made when it opens: a board has a menu on every card.
+    let content = move || {
+        open.get().then(|| {
+            let items = items.get().into_iter();
+            items.map(|item| item_view(item, menu)).collect_view()
+        })
+    };
     view! {
         <button
             node_ref=button
@@ -81,8 +85,11 @@ pub fn Menu(
                 let now_open = menu.matches(":popover-open").unwrap_or(false);
                 open.set(now_open);
                 if now_open {
-                    float_beside(&menu, &button, Align::End);
-                    focus_item(&menu, Move::First);
+                    // The content is put in by an effect of its own; in the next frame it is there.
+                    request_animation_frame(move || {
+                        float_beside(&menu, &button, Align::End);
+                        focus_item(&menu, Move::First);
+                    });
                 }
             }
             on:keydown=move |event| {
@@ -103,7 +110,7 @@ pub fn Menu(
                 focus_item(&menu, movement);
             }
         >
-            {items}
+            {content}
         </div>
     }
     .into_any()

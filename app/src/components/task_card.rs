@@ -26,6 +26,9 @@ pub fn TaskCard(
     /// States of its parts.
     #[prop(into)]
     parts: Signal<Vec<TaskMark>>,
+    /// What can be done with it, at the end of its first line.
+    #[prop(optional)]
+    children: Option<Children>,
 ) -> impl IntoView {
     let locale = use_locale();
     let id = task.with_untracked(|task| task.id);
@@ -56,6 +59,7 @@ pub fn TaskCard(
                 <span class="mt-0.5 flex"><StateIcon mark/></span>
                 <a class="task-card-link" href=paths::task(id) data-testid="task-card-title">{title}</a>
                 {autopilot.then(|| view! { <AutopilotIcon/> })}
+                {children.map(|children| view! { <span class="task-card-menu">{children()}</span> })}
             </div>
             {move || {
                 parent

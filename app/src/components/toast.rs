@@ -2,7 +2,7 @@
 //!
 //! Good news goes by itself; a failure stays until it is put away.
 
-use super::button::IconButton;
+use super::button::{Button, IconButton, Weight};
 use super::glyph::Glyph;
 use super::icon::Icon;
 use crate::i18n::{t, use_locale};
@@ -12,11 +12,15 @@ use std::time::Duration;
 const STAY: Duration = Duration::from_secs(6);
 const MOST: usize = 4;
 
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// What can be done about a notice: a word and the deed.
+type Action = (String, Callback<()>);
+
+#[derive(Debug, Clone)]
 struct Toast {
     id: u32,
     text: String,
     failed: bool,
+    action: Option<Action>,
 }
 
 /// The notices of the page.
@@ -37,20 +41,36 @@ impl Toasts {
 
     /// Says what an action did.
     pub fn done(self, text: impl Into<String>) {
-        let id = self.push(text.into(), false);
+        let id = self.push(text.into(), false, None);
         set_timeout(move || self.dismiss(id), STAY);
+    }
+
+    /// Says what an action did, with a button for what may follow, such as taking it back. It stays a little longer.
+    pub fn done_with(
+        self,
+        text: impl Into<String>,
+        word: impl Into<String>,
+        follow_up: Callback<()>,
+    ) {
+        let id = self.push(text.into(), false, Some((word.into(), follow_up)));
+        set_timeout(move || self.dismiss(id), 2 * STAY);
     }
 
     /// Says what could not be done, and why.
     pub fn failed(self, text: impl Into<String>) {
-        self.push(text.into(), true);
+        self.push(text.into(), true, None);
     }
 
-    fn push(self, text: String, failed: bool) -> u32 {
+    fn push(self, text: String, failed: bool, action: Option<Action>) -> u32 {
         let id = self.next.get_value();
         self.next.set_value(id.wrapping_add(1));
         self.shown.update(|shown| {
-            shown.push(Toast { id, text, failed });
+            shown.push(Toast {
+                id,
+                text,
+                failed,
+                action,
+            });
             let surplus = shown.len().saturating_sub(MOST);
             shown.drain(..surplus);
         });
@@ -89,6 +109,13 @@ pub fn Toaster() -> impl IntoView {
                         view! { <Icon glyph=Glyph::Check class="w-4 h-4 shrink-0 text-done"/> }
                     }}
                     <span class="flex-1 min-w-0">{toast.text}</span>
+                    {toast.action.map(|(word, follow_up)| {
+                        let on_press = Callback::new(move |()| {
+                            toasts.dismiss(toast.id);
+                            follow_up.run(());
+                        });
+                        view! { <Button weight=Weight::Quiet on_press>{word}</Button> }
+                    })}
                     <IconButton
                         glyph=Glyph::X
                         label=t!(locale, common.dismiss)

@@ -1,4 +1,7 @@
 //! One page a file, in a folder a noun.
 
-pub mod home;
+pub mod board;
+pub mod inbox;
 pub mod not_found;
+pub mod task;
+pub mod workbench;

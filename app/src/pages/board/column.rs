@@ -1,0 +1,78 @@
+//! A column: the name of the step, how many cards it has, and the cards.
+
+use super::card::Card;
+use super::carry::Carry;
+use super::drag::Drag;
+use crate::i18n::{plural, t, use_locale};
+use crate::pages::workbench::changes::Slot;
+use crate::pages::workbench::use_workbench;
+use domain::ids::StepId;
+use leptos::prelude::*;
+
+/// One step of the workflow.
+#[component]
+pub fn Column(
+    /// Which step.
+    step: StepId,
+    /// The dragging of the board.
+    drag: Drag,
+    /// The carrying of the board.
+    carry: Carry,
+) -> impl IntoView {
+    let locale = use_locale();
+    let workbench = use_workbench();
+    let facts = Memo::new(move |_| {
+        workbench.steps.with(|steps| {
+            let step = steps.iter().find(|s| s.id == step);
+            step.map(|step| (step.name.clone(), step.color.clone(), step.wip_limit))
+                .unwrap_or_default()
+        })
+    });
+    let name = Memo::new(move |_| facts.with(|(name, ..)| name.clone()));
+    let limit = Memo::new(move |_| facts.with(|(.., limit)| usize::try_from(*limit).unwrap_or(0)));
+    let cards = Memo::new(move |_| workbench.cards(step));
+    let count = Memo::new(move |_| cards.with(Vec::len));
+    let at_end = Slot { step, before: None };
+    view! {
+        <section
+            class="board-column"
+            data-testid="kanban-column"
+            data-step=step.to_string()
+            data-target=move || drag.target().is_some_and(|slot| slot.step == step).then_some("")
+            aria-label=move || name.get()
+        >
+            <header class="board-column-head">
+                <span
+                    class="board-dot"
+                    data-color=move || facts.with(|(_, color, _)| color.clone())
+                    aria-hidden="true"
+                ></span>
+                <h2 class="min-w-0 truncate text-13">{name}</h2>
+                <span class="text-12 text-muted" data-over=move || (limit.get() != 0 && count.get() > limit.get()).then_some("")>
+                    <span aria-hidden="true">
+                        {move || match limit.get() {
+                            0 => count.get().to_string(),
+                            limit => format!("{}/{limit}", count.get()),
+                        }}
+                    </span>
+                    <span class="sr-only">
+                        {move || match limit.get() {
+                            0 => plural!(locale, board.tasks, count.get()),
+                            limit => t!(locale, board.count_of, n = count.get(), most = limit),
+                        }}
+                    </span>
+                </span>
+            </header>
+            <ul class="board-cards" data-testid="kanban-column-scroll" aria-describedby="board-keys">
+                <For each=move || cards.get() key=|id| *id let:id>
+                    <Card id drag carry/>
+                </For>
+                <Show when=move || count.get() == 0>
+                    <li class="board-empty">{t!(locale, board.column_empty)}</li>
+                </Show>
+                <li class="board-end" aria-hidden="true" data-drop=move || (drag.target() == Some(at_end)).then_some("")></li>
+            </ul>
+        </section>
+    }
+    .into_any()
+}

@@ -1,0 +1,150 @@
+//! The dialog for a new task. There is no autopilot in it: only a subtask has a parent to ask.
+
+use super::fields::{
+    Fault, ProfileField, PromptField, Refused, TitleField, prompt_fault, title_fault,
+};
+use super::state::use_workbench;
+use crate::api::tasks::task_create;
+use crate::components::button::{Button, Weight};
+use crate::components::dialog::{Dialog, Frame};
+use crate::components::glyph::Glyph;
+use crate::components::toast::use_toasts;
+use crate::error::AppError;
+use crate::i18n::{t, use_locale};
+use crate::paths;
+use domain::params::CreateTask;
+use leptos::prelude::*;
+use leptos::task::spawn_local;
+use leptos_router::hooks::use_navigate;
+
+/// The dialog; [`super::Workbench::new_task`] opens it.
+#[component]
+pub fn NewTask() -> impl IntoView {
+    let locale = use_locale();
+    let open = use_workbench().new_task;
+    // Outside of the dialog, so that it knows whether closing it would lose something.
+    let title = RwSignal::new(String::new());
+    let prompt = RwSignal::new(String::new());
+    let dirty =
+        Signal::derive(move || !title.read().trim().is_empty() || !prompt.read().trim().is_empty());
+    Effect::new(move |_| {
+        if !open.get() {
+            title.set(String::new());
+            prompt.set(String::new());
+        }
+    });
+    view! {
+        <Dialog
+            open
+            title=t!(locale, task.new)
+            frame=Frame::Wide
+            dirty
+            test_id="create-task-dialog"
+        >
+            <Form title prompt/>
+        </Dialog>
+    }
+}
+
+#[component]
+fn Form(title: RwSignal<String>, prompt: RwSignal<String>) -> impl IntoView {
+    let locale = use_locale();
+    let workbench = use_workbench();
+    let toasts = use_toasts();
+    let profile = RwSignal::new(None);
+    let title_wrong = RwSignal::new(None::<Fault>);
+    let prompt_wrong = RwSignal::new(None::<Fault>);
+    let refused = RwSignal::new(None::<AppError>);
+    // Which of the two buttons is at work: `Some(true)` starts an agent.
+    let busy = RwSignal::new(None::<bool>);
+    let navigate = use_navigate();
+
+    let create = Callback::new(move |start: bool| {
+        title_wrong.set(title.with_untracked(|title| title_fault(title)));
+        let prompt_is_wrong = start
+            .then(|| prompt.with_untracked(|prompt| prompt_fault(prompt)))
+            .flatten();
+        prompt_wrong.set(prompt_is_wrong);
+        let is_wrong =
+            title_wrong.get_untracked().is_some() || prompt_wrong.get_untracked().is_some();
+        if is_wrong || busy.get_untracked().is_some() {
+            return;
+        }
+        let params = CreateTask {
+            title: title.get_untracked(),
+            description: prompt.get_untracked(),
+            workspace_id: Some(workbench.workspace.with_untracked(|workspace| workspace.id)),
+            workflow_id: Some(workbench.workflow.with_untracked(|workflow| workflow.id)),
+            agent_profile_id: profile.get_untracked(),
+            start_agent: Some(start),
+            ..CreateTask::default()
+        };
+        busy.set(Some(start));
+        refused.set(None);
+        let navigate = navigate.clone();
+        spawn_local(async move {
+            let answer = task_create(params).await;
+            // The dialog may have been discarded in the meantime.
+            let _ = busy.try_set(None);
+            match answer {
+                Ok(created) => {
+                    workbench.reload();
+                    workbench.new_task.set(false);
+                    let address = paths::task(created.task.id);
+                    if start {
+                        navigate(&address, Default::default());
+                    } else {
+                        let done = t!(locale, board.created, title = created.task.title);
+                        let open = Callback::new(move |()| navigate(&address, Default::default()));
+                        toasts.done_with(done, t!(locale, board.open), open);
+                    }
+                }
+                Err(error) => {
+                    let _ = refused.try_set(Some(error));
+                }
+            }
+        });
+    });
+
+    view! {
+        <form
+            class="flex flex-col flex-1"
+            on:submit=move |event| {
+                event.prevent_default();
+                create.run(true);
+            }
+            on:keydown=move |event| {
+                if event.key() == "Enter" && (event.ctrl_key() || event.meta_key()) {
+                    event.prevent_default();
+                    create.run(true);
+                }
+            }
+        >
+            <div class="flex flex-col gap-4 p-4">
+                <TitleField title fault=title_wrong test_id="task-title-input"/>
+                <PromptField prompt fault=prompt_wrong test_id="task-description-input"/>
+                <ProfileField profile preferred=None test_id="agent-profile-select"/>
+                <Refused error=refused/>
+            </div>
+            <footer class="dialog-foot">
+                <Button
+                    busy=Signal::derive(move || busy.get() == Some(false))
+                    on_press=Callback::new(move |()| create.run(false))
+                    test_id="create-without-starting"
+                >
+                    {t!(locale, board.create_only)}
+                </Button>
+                <Button
+                    weight=Weight::Primary
+                    glyph=Glyph::Play
+                    kind="submit"
+                    busy=Signal::derive(move || busy.get() == Some(true))
+                    test_id="start-task"
+                >
+                    {move || if busy.get() == Some(true) { t!(locale, board.starting) } else { t!(locale, board.start) }}
+                </Button>
+            </footer>
+        </form>
+    }
+    .into_any()
+}

@@ -1,0 +1,346 @@
+//! What all pages know of the workspace, and what they can do to its tasks.
+//!
+//! The truth is what the server said last. Changes of the operator lie over it until they are confirmed or refused, so a press
+//! shows at once and a refusal puts things back. Events say when to read again; reads never overlap, and an older answer never
+//! replaces a newer one.
+
+use super::changes::{Change, Slot, slot_of};
+use crate::api::board_page::board_page;
+use crate::api::tasks::{task_archive, task_delete, task_move, task_unarchive};
+use crate::components::forest::TaskNode;
+use crate::components::states::what_happened;
+use crate::components::task_mark::{Facts, TaskMark, mark};
+use crate::components::toast::{Toasts, use_toasts};
+use crate::error::AppError;
+use crate::i18n::{Locale, t, use_locale};
+use crate::pages::inbox::need::needs_operator;
+use domain::ids::{StepId, TaskId};
+use domain::params::MoveTask;
+use domain::view::{BoardView, TaskView, WorkspaceView};
+use domain::workflow::{Step, Workflow, last_step};
+use leptos::prelude::*;
+use leptos::task::spawn_local;
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+/// After a read that failed.
+const READ_AGAIN: Duration = Duration::from_secs(3);
+
+/// A workspace as the pages of the frame see it. In their context.
+#[derive(Debug, Clone, Copy)]
+pub struct Workbench {
+    /// The workspace.
+    pub workspace: Memo<WorkspaceView>,
+    /// The workflow of the board.
+    pub workflow: Memo<Workflow>,
+    /// Its steps by position.
+    pub steps: Memo<Vec<Step>>,
+    /// All unarchived tasks of the workspace in board order.
+    pub tasks: Memo<Vec<TaskView>>,
+    /// The same by id.
+    pub by_id: Memo<BTreeMap<TaskId, TaskView>>,
+    /// The state icon of each.
+    pub marks: Memo<BTreeMap<TaskId, TaskMark>>,
+    /// The state icons of each one's parts, in the order they were made.
+    pub parts: Memo<BTreeMap<TaskId, Vec<TaskMark>>>,
+    /// The rows of the task tree.
+    pub nodes: Memo<Vec<TaskNode>>,
+    /// How many tasks need the operator.
+    pub needs_operator: Memo<usize>,
+    /// A change that is only tried, such as a card being carried with the keyboard.
+    pub preview: RwSignal<Option<Change>>,
+    /// The new task dialog.
+    pub new_task: RwSignal<bool>,
+    /// The subtask dialog, and whose subtask it makes.
+    pub(super) subtask: (RwSignal<bool>, RwSignal<Option<TaskId>>),
+    /// The question whether to delete, and what.
+    pub(super) deletion: (RwSignal<bool>, RwSignal<Option<TaskId>>),
+    truth: RwSignal<BoardView>,
+    changes: RwSignal<Vec<(u32, Change)>>,
+    next_change: StoredValue<u32>,
+    reading: StoredValue<Reading>,
+    toasts: Toasts,
+    locale: Locale,
+}
+
+/// Whether the board is being read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Reading {
+    No,
+    Yes,
+    /// It is, and must be once more, since something changed after it began.
+    AndAgain,
+}
+
+impl Workbench {
+    /// A workbench that begins with `view`.
+    #[must_use]
+    pub fn new(view: BoardView) -> Self {
+        let truth = RwSignal::new(view);
+        let changes = RwSignal::new(Vec::<(u32, Change)>::new());
+        let preview = RwSignal::new(None::<Change>);
+        let workspace = Memo::new(move |_| truth.with(|view| view.workspace.clone()));
+        let workflow = Memo::new(move |_| truth.with(|view| view.workflow.workflow.clone()));
+        let steps = Memo::new(move |_| truth.with(|view| view.workflow.steps.clone()));
+        let tasks = Memo::new(move |_| {
+            let mut tasks = truth.with(|view| view.tasks.clone());
+            changes.with(|changes| {
+                for (_, change) in changes {
+                    change.apply(&mut tasks);
+                }
+            });
+            if let Some(change) = preview.get() {
+                change.apply(&mut tasks);
+            }
+            tasks
+        });
+        let by_id = Memo::new(move |_| {
+            tasks.with(|tasks| {
+                let pairs = tasks.iter().map(|task| (task.id, task.clone()));
+                pairs.collect::<BTreeMap<_, _>>()
+            })
+        });
+        let last = Memo::new(move |_| steps.with(|steps| last_step(steps).map(|step| step.id)));
+        let marks = Memo::new(move |_| {
+            tasks.with(|tasks| {
+                let pairs = tasks
+                    .iter()
+                    .map(|task| (task.id, mark(Facts::of(task, last.get()))));
+                pairs.collect::<BTreeMap<_, _>>()
+            })
+        });
+        let parts = Memo::new(move |_| by_parent(&tasks.read(), &marks.read()));
+        let nodes = Memo::new(move |_| {
+            tasks.with(|tasks| {
+                let nodes = tasks.iter().map(|task| TaskNode::of(task, last.get()));
+                nodes.collect::<Vec<_>>()
+            })
+        });
+        let needs = Memo::new(move |_| {
+            marks.with(|marks| marks.values().filter(|mark| needs_operator(**mark)).count())
+        });
+        Self {
+            workspace,
+            workflow,
+            steps,
+            tasks,
+            by_id,
+            marks,
+            parts,
+            nodes,
+            needs_operator: needs,
+            preview,
+            new_task: RwSignal::new(false),
+            subtask: (RwSignal::new(false), RwSignal::new(None)),
+            deletion: (RwSignal::new(false), RwSignal::new(None)),
+            truth,
+            changes,
+            next_change: StoredValue::new(0),
+            reading: StoredValue::new(Reading::No),
+            toasts: use_toasts(),
+            locale: use_locale(),
+        }
+    }
+
+    /// Opens the dialog for a subtask of `parent`.
+    pub fn open_subtask(self, parent: TaskId) {
+        let (open, of) = self.subtask;
+        of.set(Some(parent));
+        open.set(true);
+    }
+
+    /// Asks whether to delete `task`, and does it when the answer is yes.
+    pub fn ask_to_delete(self, task: TaskId) {
+        let (open, of) = self.deletion;
+        of.set(Some(task));
+        open.set(true);
+    }
+
+    /// The title of a task; empty when it is not there.
+    #[must_use]
+    pub fn title(self, id: TaskId) -> String {
+        self.by_id
+            .with(|tasks| tasks.get(&id).map(|task| task.title.clone()))
+            .unwrap_or_default()
+    }
+
+    /// The cards of a column, in order.
+    #[must_use]
+    pub fn cards(self, step: StepId) -> Vec<TaskId> {
+        self.tasks.with(|tasks| {
+            let within = tasks.iter().filter(|task| task.workflow_step_id == step);
+            within.map(|task| task.id).collect()
+        })
+    }
+
+    /// Where a card is, a preview included.
+    #[must_use]
+    pub fn slot_of(self, task: TaskId) -> Option<Slot> {
+        self.tasks.with(|tasks| slot_of(tasks, task))
+    }
+
+    /// Moves a card. It is there at once; when the server refuses, it is back where it was, and a notice says why.
+    pub fn move_task(self, task: TaskId, slot: Slot) {
+        self.preview.set(None);
+        if self.tasks.with_untracked(|tasks| slot_of(tasks, task)) == Some(slot) {
+            return;
+        }
+        let before = slot.before;
+        let position = before.and_then(|before| {
+            self.by_id
+                .with_untracked(|tasks| tasks.get(&before).map(|task| task.position))
+        });
+        let params = MoveTask {
+            workflow_id: None,
+            workflow_step_id: slot.step,
+            position,
+        };
+        let title = untrack(|| self.title(task));
+        let refused = t!(self.locale, board.not_moved, title = title);
+        let change = self.add(Change::Moved { task, slot });
+        spawn_local(async move {
+            let answer = task_move(task, params).await;
+            self.settle(change, answer.map(drop), &refused).await;
+        });
+    }
+
+    /// Archives a task at once, with a way back.
+    pub fn archive(self, task: TaskId) {
+        let title = untrack(|| self.title(task));
+        let refused = t!(self.locale, board.not_archived, title = title.clone());
+        let done = t!(self.locale, board.archived, title = title);
+        let change = self.add(Change::Gone(task));
+        spawn_local(async move {
+            let answer = task_archive(task).await;
+            if answer.is_ok() {
+                let undo = Callback::new(move |()| self.unarchive(task));
+                self.toasts
+                    .done_with(done, t!(self.locale, board.undo), undo);
+            }
+            self.settle(change, answer, &refused).await;
+        });
+    }
+
+    /// Brings an archived task back.
+    pub fn unarchive(self, task: TaskId) {
+        spawn_local(async move {
+            match task_unarchive(task).await {
+                Ok(view) => {
+                    let restored = t!(self.locale, board.restored, title = view.title);
+                    self.toasts.done(restored);
+                    self.reload();
+                }
+                Err(error) => self.say_why(t!(self.locale, board.not_restored), error),
+            }
+        });
+    }
+
+    /// Deletes a task for good, without asking.
+    pub(super) fn delete(self, task: TaskId) {
+        let title = untrack(|| self.title(task));
+        let refused = t!(self.locale, board.not_deleted, title = title.clone());
+        let done = t!(self.locale, board.deleted, title = title);
+        let change = self.add(Change::Gone(task));
+        spawn_local(async move {
+            let answer = task_delete(task).await;
+            if answer.is_ok() {
+                self.toasts.done(done);
+            }
+            self.settle(change, answer, &refused).await;
+        });
+    }
+
+    /// Reads the board again. A read that is under way is followed by one more, and no others.
+    pub fn reload(self) {
+        match self.reading.try_get_value() {
+            Some(Reading::No) => {}
+            Some(Reading::Yes) => return self.reading.set_value(Reading::AndAgain),
+            Some(Reading::AndAgain) | None => return,
+        }
+        self.reading.set_value(Reading::Yes);
+        spawn_local(async move {
+            let answer = self.read().await;
+            let again = self.reading.try_get_value() == Some(Reading::AndAgain);
+            let _ = self.reading.try_update_value(|state| *state = Reading::No);
+            if answer.is_err() {
+                // What is shown stays; that the connection is lost is said in the top bar.
+                set_timeout(move || self.reload(), READ_AGAIN);
+            } else if again {
+                self.reload();
+            }
+        });
+    }
+
+    async fn read(self) -> Result<(), AppError> {
+        let shown = self
+            .truth
+            .try_with_untracked(|view| (view.workspace.id, view.workflow.workflow.id));
+        let Some((workspace, workflow)) = shown else {
+            return Ok(());
+        };
+        let view = board_page(Some(workspace), Some(workflow)).await?;
+        let is_newer = |old: &BoardView| view.as_of >= old.as_of;
+        if self.truth.try_with_untracked(is_newer) == Some(true) {
+            self.truth.set(view);
+        }
+        Ok(())
+    }
+
+    fn add(self, change: Change) -> u32 {
+        let id = self.next_change.get_value();
+        self.next_change.set_value(id.wrapping_add(1));
+        self.changes.update(|changes| changes.push((id, change)));
+        id
+    }
+
+    /// The answer to a change is here. It is taken away only after the board that contains it was read, so nothing flickers.
+    async fn settle(self, change: u32, answer: Result<(), AppError>, refused: &str) {
+        match answer {
+            Ok(()) => {
+                if self.read().await.is_err() {
+                    self.reload();
+                }
+            }
+            Err(error) => self.say_why(refused, error),
+        }
+        let _ = self
+            .changes
+            .try_update(|changes| changes.retain(|(id, _)| *id != change));
+    }
+
+    fn say_why(self, what: &str, error: AppError) {
+        let why = if error.0.message.is_empty() {
+            what_happened(self.locale, error.code()).to_owned()
+        } else {
+            error.0.message
+        };
+        self.toasts.failed(format!("{what} {why}"));
+    }
+}
+
+/// The workbench around this page.
+///
+/// # Panics
+/// Outside of the frame, where nobody has provided it.
+#[must_use]
+pub fn use_workbench() -> Workbench {
+    expect_context()
+}
+
+fn by_parent(
+    tasks: &[TaskView],
+    marks: &BTreeMap<TaskId, TaskMark>,
+) -> BTreeMap<TaskId, Vec<TaskMark>> {
+    let mut children: Vec<&TaskView> = tasks
+        .iter()
+        .filter(|task| task.parent_id.is_some())
+        .collect();
+    children.sort_by_key(|task| (task.created_at, task.id));
+    let mut parts: BTreeMap<TaskId, Vec<TaskMark>> = BTreeMap::new();
+    for child in children {
+        if let (Some(parent), Some(mark)) = (child.parent_id, marks.get(&child.id)) {
+            parts.entry(parent).or_default().push(*mark);
+        }
+    }
+    parts
+}
