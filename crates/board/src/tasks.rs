@@ -1,7 +1,8 @@
 //! Tasks: creating, changing, archiving and deleting them. Page, API and tools create through [`Board::task_create`] alone.
 
+use crate::messages::sender_metadata;
 use crate::prompts::NewPrompt;
-use crate::transition::{Work, load_task};
+use crate::transition::{Work, load_session, load_task};
 use crate::{Actor, Board, Result, Settings};
 use domain::agent::check_autopilot;
 use domain::error::Refusal;
@@ -195,7 +196,7 @@ impl Board {
             task.title_mode = TitleMode::Settled;
             work.save_task(&mut task).await?;
             work.task_event(&task).await?;
-            let owner = crate::transition::load_session(&mut work.tx, session).await?;
+            let owner = load_session(&mut work.tx, session).await?;
             work.effect(domain::effect::EffectKind::RefreshProfile, &owner, None)
                 .await?;
         }
@@ -352,12 +353,8 @@ impl Work {
         .await?;
         let session_id = if starts {
             let mut session = self.new_session(&task, profile).await?;
-            self.admit(
-                &task,
-                &mut session,
-                first_prompt(actor, &params.description),
-            )
-            .await?;
+            let prompt = self.first_prompt(actor, &params.description).await?;
+            self.admit(&task, &mut session, prompt).await?;
             Some(session.id)
         } else {
             None
@@ -369,6 +366,19 @@ impl Work {
             deduplicated: false,
             creation_complete: true,
         })
+    }
+
+    /// The first prompt of a new task. One that an agent made says whose words it is, like every message across tasks.
+    async fn first_prompt(&mut self, actor: &Actor, prompt: &str) -> Result<NewPrompt> {
+        let mut new = NewPrompt::plain(prompt, QueuedBy::User);
+        if let Actor::Agent { task, session } = actor {
+            let sender = load_task(&mut self.tx, *task).await?;
+            let sender_session = load_session(&mut self.tx, *session).await?;
+            new.queued_by = QueuedBy::Agent;
+            new.sender = Some((*task, *session));
+            new.metadata = sender_metadata(&sender, &sender_session);
+        }
+        Ok(new)
     }
 
     async fn check_parent(&mut self, id: TaskId) -> Result<Task> {
@@ -673,13 +683,4 @@ fn working_directory(
             .to_string_lossy()
             .into_owned()
     }))
-}
-
-fn first_prompt(actor: &Actor, prompt: &str) -> NewPrompt {
-    let mut new = NewPrompt::plain(prompt, QueuedBy::User);
-    if let Actor::Agent { task, session } = actor {
-        new.queued_by = QueuedBy::Agent;
-        new.sender = Some((*task, *session));
-    }
-    new
 }
