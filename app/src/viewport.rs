@@ -31,6 +31,12 @@ impl Viewport {
         });
     }
 
+    /// The same at this moment, for an event handler.
+    #[must_use]
+    pub fn is_narrow_now(self) -> bool {
+        self.0.get_untracked()
+    }
+
     /// Whether the sidebar has no place of its own.
     #[must_use]
     pub fn is_narrow(self) -> bool {

@@ -5,6 +5,7 @@ pub mod button;
 pub mod chip;
 pub mod composer;
 pub mod dialog;
+pub mod diff;
 pub mod dom_id;
 pub mod forest;
 pub mod frame;

@@ -55,6 +55,9 @@ pub fn QuestionCard(
     /// Why the last attempt failed, in words.
     #[prop(optional, into)]
     failure: Signal<Option<String>>,
+    /// The agent has stopped waiting since the card was made. The card is not made anew for that: answers are being written in it.
+    #[prop(optional, into)]
+    detached: Signal<bool>,
     /// The operator answered, or skipped (`rejected`).
     on_answer: Callback<ClarificationAnswer>,
 ) -> impl IntoView {
@@ -119,13 +122,11 @@ pub fn QuestionCard(
                         <p class="text-13 text-muted whitespace-pre-line" data-testid="clarification-context">{context}</p>
                     }
                 })}
-                {agent_disconnected.then(|| {
-                    view! {
-                        <p class="text-12 text-muted" data-testid="clarification-deferred-notice">
-                            {t!(locale, question.deferred)}
-                        </p>
-                    }
-                })}
+                <Show when=move || agent_disconnected || detached.get()>
+                    <p class="text-12 text-muted" data-testid="clarification-deferred-notice">
+                        {t!(locale, question.deferred)}
+                    </p>
+                </Show>
                 {questions
                     .with_value(|questions| {
                         questions

@@ -1,5 +1,6 @@
 //! A tool call in the transcript: one line that opens to arguments and output.
 
+use super::diff::{DiffBlock, FileDiff};
 use super::glyph::Glyph;
 use super::icon::Icon;
 use crate::clock::stopwatch;
@@ -38,8 +39,10 @@ pub struct ToolCallLine {
     pub duration_ms: Option<i64>,
     /// Its arguments, ready to show.
     pub input: Option<String>,
-    /// Its output or its diff, ready to show.
+    /// Its output, ready to show.
     pub output: Option<String>,
+    /// What it changed.
+    pub diffs: Vec<FileDiff>,
 }
 
 /// One line: icon, name, target, status, duration. Opens when there is more to see.
@@ -70,7 +73,12 @@ pub fn ToolCall(
     };
     let input = Memo::new(move |_| call.with(|call| call.input.clone()));
     let output = Memo::new(move |_| call.with(|call| call.output.clone()));
-    let has_more = Memo::new(move |_| input.with(Option::is_some) || output.with(Option::is_some));
+    let diffs = Memo::new(move |_| call.with(|call| call.diffs.clone()));
+    let has_more = Memo::new(move |_| {
+        input.with(Option::is_some)
+            || output.with(Option::is_some)
+            || diffs.with(|diffs| !diffs.is_empty())
+    });
     view! {
         <Show
             when=move || has_more.get()
@@ -80,6 +88,7 @@ pub fn ToolCall(
                 <summary class="tool-line">{line}</summary>
                 <div class="flex flex-col gap-2 pt-1 pb-2">
                     {move || input.get().map(|text| output_block(t!(locale, chat.tool_input), &text))}
+                    {move || diffs.get().into_iter().map(|diff| view! { <DiffBlock diff/> }).collect_view()}
                     {move || output.get().map(|text| output_block(t!(locale, chat.tool_output), &text))}
                 </div>
             </details>

@@ -67,10 +67,36 @@ impl<T: Entry> Transcript<T> {
         }
     }
 
-    /// Forgets everything: another session is shown.
+    /// As [`Self::merge`], for an answer that comes when the transcript may be gone with its page.
+    pub fn try_merge(self, messages: Vec<T>) {
+        if !self.entries.is_disposed() && !self.order.is_disposed() {
+            self.merge(messages);
+        }
+    }
+
+    /// Forgets everything.
     pub fn clear(self) {
-        self.entries.update_value(BTreeMap::clear);
-        self.order.set(Vec::new());
+        let _ = self.entries.try_update_value(BTreeMap::clear);
+        let _ = self.order.try_set(Vec::new());
+    }
+
+    /// The first message, if there is one and the transcript is still there.
+    #[must_use]
+    pub fn first(self) -> Option<MessageId> {
+        self.order
+            .try_with_untracked(|order| order.first().copied())
+            .flatten()
+    }
+
+    /// Whether the end of what is here and the beginning of `messages`, which are in order, leave no hole between them.
+    #[must_use]
+    pub fn joins(self, messages: &[T]) -> bool {
+        let Some(first) = messages.first() else {
+            return true;
+        };
+        self.entries
+            .try_with_value(|entries| entries.contains_key(&first.id()))
+            .unwrap_or(false)
     }
 
     /// The messages in order, as ids.
@@ -110,6 +136,8 @@ impl<T: Entry> Transcript<T> {
 
 /// Within this distance of the end, in CSS pixels, the reader is at the end.
 const AT_END: i32 = 48;
+/// Within this distance of the beginning, earlier messages are wanted.
+const NEAR_TOP: i32 = 200;
 
 /// The scrolling column with the messages in it.
 #[component]
@@ -118,6 +146,15 @@ pub fn TranscriptList<T, F, V>(
     transcript: Transcript<T>,
     /// How one is shown.
     render: F,
+    /// Somebody has scrolled up to the beginning.
+    #[prop(optional)]
+    on_top: Option<Callback<()>>,
+    /// Stands before the first message.
+    #[prop(optional, into)]
+    head: ViewFn,
+    /// Stands after the last message.
+    #[prop(optional, into)]
+    tail: ViewFn,
 ) -> impl IntoView
 where
     T: Entry,
@@ -138,9 +175,19 @@ where
             request_animation_frame(to_end);
         }
     };
-    Effect::new(move |_| {
-        transcript.order.track();
+    let has_news = RwSignal::new(false);
+    Effect::new(move |before: Option<Option<MessageId>>| {
+        let last = transcript.order.with(|order| order.last().copied());
+        if before.is_some_and(|before| before != last) && !at_end.get_untracked() {
+            has_news.set(true);
+        }
         follow();
+        last
+    });
+    Effect::new(move |_| {
+        if at_end.get() {
+            has_news.set(false);
+        }
     });
 
     view! {
@@ -155,9 +202,13 @@ where
                 if let Some(column) = column.get_untracked() {
                     let left = column.scroll_height() - column.client_height() - column.scroll_top();
                     at_end.set(left <= AT_END);
+                    if column.scroll_top() <= NEAR_TOP && let Some(on_top) = on_top {
+                        on_top.run(());
+                    }
                 }
             }
         >
+            {head.run()}
             <ol class="transcript-column">
                 <For
                     each=move || transcript.ids()
@@ -175,10 +226,11 @@ where
                     }
                 />
             </ol>
+            {tail.run()}
             <Show when=move || !at_end.get()>
                 <div class="transcript-end">
                     <Button weight=Weight::Plain glyph=Glyph::ChevronDown on_press=Callback::new(move |()| to_end())>
-                        {t!(locale, chat.to_end)}
+                        {move || if has_news.get() { t!(locale, chat.new_messages) } else { t!(locale, chat.to_end) }}
                     </Button>
                 </div>
             </Show>
@@ -223,6 +275,9 @@ mod tests {
         let c = MessageId::new();
         transcript.merge(vec![Line(c, 3, "c")]);
         assert_eq!((order_runs(), a_runs()), (2, 1));
+        assert_eq!(transcript.first(), Some(a));
+        assert!(transcript.joins(&[Line(c, 3, "c")]));
+        assert!(!transcript.joins(&[Line(MessageId::new(), 9, "after a hole")]));
         transcript.clear();
         assert_eq!(order_runs(), 3);
     }

@@ -56,6 +56,7 @@ fn call(
             .is_some()
             .then(|| "{\n  \"title\": \"Check migration lock\"\n}".to_owned()),
         output,
+        diffs: Vec::new(),
     })
 }
 

@@ -1,0 +1,447 @@
+//! Under the transcript: what is asked of the operator, the status row, and the composer or whatever stands in its place.
+
+use super::outgoing::say;
+use super::phase::Activity;
+use super::queue::{HeldNote, QueueChip, QueueList};
+use super::room::{Room, explain, must_resume};
+use super::sessions::SessionMenu;
+use crate::api::questions::{clarification_respond, permission_respond};
+use crate::api::sessions::{session_cancel, session_resume};
+use crate::components::button::{Button, IconButton, Weight};
+use crate::components::chip::AutopilotChip;
+use crate::components::composer::Composer;
+use crate::components::glyph::Glyph;
+use crate::components::icon::Icon;
+use crate::components::parent_wait::ParentWait;
+use crate::components::permission_card::PermissionCard;
+use crate::components::question_card::QuestionCard;
+use crate::error::AppError;
+use crate::i18n::{Locale, t};
+use crate::pages::workbench::use_workbench;
+use domain::clarification::{ClarificationAnswer, ClarificationStatus};
+use domain::error::ErrorCode;
+use domain::ids::{ClarificationId, PermissionId};
+use domain::session::SessionState;
+use domain::view::{
+    ClarificationOutcome, ClarificationView, PermissionView, SessionView, TaskPageView,
+};
+use leptos::prelude::*;
+use leptos::task::spawn_local;
+use serde_json::Value;
+
+/// All that stands under the transcript.
+#[component]
+pub(super) fn Dock(room: Room) -> impl IntoView {
+    let session = room.session();
+    let queue_open = RwSignal::new(false);
+    view! {
+        <div class="dock">
+            <Asks room/>
+            <QueueList room open=queue_open/>
+            <StatusRow room session queue_open/>
+            <ComposerPlace room session/>
+        </div>
+    }
+    .into_any()
+}
+
+/// What is asked: of the parent, for the operator to see; of the operator, to be answered.
+#[component]
+fn Asks(room: Room) -> impl IntoView {
+    let locale = room.locale;
+    let question = room.part(|view: &TaskPageView| view.parent_question.clone());
+    let bundles = room.part(|view| view.clarifications.clone());
+    let permissions = room.part(|view| view.permissions.clone());
+    // What somebody else was faster with. It stays until it is put away: the card it is about is gone.
+    let late = RwSignal::new(None::<String>);
+    let is_empty = Memo::new(move |_| {
+        question.with(Option::is_none)
+            && bundles.with(Vec::is_empty)
+            && permissions.with(Vec::is_empty)
+            && late.with(Option::is_none)
+    });
+    view! {
+        <div
+            class="dock-asks"
+            tabindex=move || if is_empty.get() { "-1" } else { "0" }
+            role="group"
+            aria-label=t!(locale, taskpage.asks)
+            hidden=move || is_empty.get()
+        >
+            {move || {
+                late.get()
+                    .map(|text| {
+                        view! {
+                            <div class="wait-card" role="status" data-testid="answered-elsewhere">
+                                <div class="flex items-start gap-2">
+                                    <Icon glyph=Glyph::Info class="w-4 h-4 mt-0.5 shrink-0 text-muted"/>
+                                    <p class="flex-1 min-w-0 whitespace-pre-line">{text}</p>
+                                    <IconButton
+                                        glyph=Glyph::X
+                                        label=t!(locale, common.dismiss)
+                                        on_press=Callback::new(move |()| late.set(None))
+                                    />
+                                </div>
+                            </div>
+                        }
+                    })
+            }}
+            {move || question.get().map(|question| view! { <ParentWait question/> })}
+            <For
+                each=move || permissions.get()
+                key=|permission| permission.id
+                children=move |permission| permission_view(room, permission, late)
+            />
+            <For
+                each=move || bundles.get()
+                key=|bundle| bundle.pending_id
+                children=move |bundle| bundle_view(room, bundles, bundle, late)
+            />
+        </div>
+    }
+}
+
+fn bundle_view(
+    room: Room,
+    bundles: Memo<Vec<ClarificationView>>,
+    bundle: ClarificationView,
+    late: RwSignal<Option<String>>,
+) -> impl IntoView {
+    let id = bundle.pending_id;
+    let busy = RwSignal::new(false);
+    let failure = RwSignal::new(None);
+    let detached = Memo::new(move |_| {
+        bundles.with(|bundles| {
+            let now = bundles.iter().find(|bundle| bundle.pending_id == id);
+            now.is_some_and(|bundle| bundle.agent_disconnected)
+        })
+    });
+    let respond = Callback::new(move |answer: ClarificationAnswer| {
+        if busy.get_untracked() {
+            return;
+        }
+        busy.set(true);
+        failure.set(None);
+        spawn_local(async move {
+            let answered = clarification_respond(id, answer).await;
+            let _ = busy.try_set(false);
+            answered_bundle(room, id, answered, failure, late);
+        });
+    });
+    view! { <QuestionCard bundle busy failure detached on_answer=respond/> }
+}
+
+fn answered_bundle(
+    room: Room,
+    id: ClarificationId,
+    answered: Result<ClarificationOutcome, AppError>,
+    failure: RwSignal<Option<String>>,
+    late: RwSignal<Option<String>>,
+) {
+    match answered {
+        Ok(outcome) => {
+            if !outcome.claimed {
+                let _ = late.try_set(Some(recorded(room.locale, &outcome)));
+            }
+            let _ = room
+                .view
+                .try_update(|view| view.clarifications.retain(|bundle| bundle.pending_id != id));
+        }
+        Err(error) if error.code() == ErrorCode::Conflict => {
+            let _ = late.try_set(Some(explain(room.locale, &error)));
+        }
+        Err(error) => {
+            let _ = failure.try_set(Some(explain(room.locale, &error)));
+        }
+    }
+    room.reread();
+}
+
+/// What was recorded instead of the answer that came too late.
+fn recorded(locale: Locale, outcome: &ClarificationOutcome) -> String {
+    if outcome.status == ClarificationStatus::Rejected {
+        return t!(locale, taskpage.skipped_elsewhere).to_owned();
+    }
+    let answers = outcome.response.as_ref().and_then(Value::as_object);
+    let words: Vec<String> = answers
+        .into_iter()
+        .flat_map(|answers| answers.values())
+        .filter_map(answer_words)
+        .collect();
+    t!(
+        locale,
+        taskpage.answered_elsewhere,
+        answer = words.join("; ")
+    )
+}
+
+fn answer_words(answer: &Value) -> Option<String> {
+    let label = answer.pointer("/selected_option/label");
+    let parts: Vec<&str> = [label, answer.get("custom_text")]
+        .into_iter()
+        .flatten()
+        .filter_map(Value::as_str)
+        .collect();
+    (!parts.is_empty()).then(|| parts.join(", "))
+}
+
+fn permission_view(
+    room: Room,
+    permission: PermissionView,
+    late: RwSignal<Option<String>>,
+) -> impl IntoView {
+    let id = permission.id;
+    let busy = RwSignal::new(false);
+    let failure = RwSignal::new(None);
+    let choose = Callback::new(move |option: String| {
+        if busy.get_untracked() {
+            return;
+        }
+        busy.set(true);
+        failure.set(None);
+        spawn_local(async move {
+            let chosen = permission_respond(id, option).await;
+            let _ = busy.try_set(false);
+            chosen_permission(room, id, chosen, failure, late);
+        });
+    });
+    view! { <PermissionCard permission busy failure on_choose=choose/> }
+}
+
+fn chosen_permission(
+    room: Room,
+    id: PermissionId,
+    chosen: Result<PermissionView, AppError>,
+    failure: RwSignal<Option<String>>,
+    late: RwSignal<Option<String>>,
+) {
+    match chosen {
+        Ok(_) => {
+            let _ = room
+                .view
+                .try_update(|view| view.permissions.retain(|permission| permission.id != id));
+        }
+        Err(error) if error.code() == ErrorCode::Conflict => {
+            let _ = late.try_set(Some(explain(room.locale, &error)));
+        }
+        Err(error) => {
+            let _ = failure.try_set(Some(explain(room.locale, &error)));
+        }
+    }
+    room.reread();
+}
+
+/// Facts about the task at present. Belongs to the task: it is there without a session too.
+#[component]
+fn StatusRow(
+    room: Room,
+    session: Memo<Option<SessionView>>,
+    queue_open: RwSignal<bool>,
+) -> impl IntoView {
+    let locale = room.locale;
+    let autopilot = room.part(|view: &TaskPageView| view.task.autopilot);
+    view! {
+        <div class="status-row" data-testid="chat-status-bar">
+            <Show when=move || autopilot.get()>
+                <AutopilotChip/>
+            </Show>
+            <QueueChip room open=queue_open/>
+            <HeldNote room/>
+            <Activity session last=room.last_said locale/>
+            <span class="flex-1"></span>
+            <SessionMenu room session/>
+        </div>
+    }
+}
+
+/// What stands at the bottom of the page.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Place {
+    /// Write to the agent.
+    Composer,
+    /// The session has ended and must be resumed first.
+    Resume { failed: bool },
+    /// The task is archived.
+    Archived,
+}
+
+fn place(archived: bool, session: Option<SessionState>) -> Place {
+    match session {
+        _ if archived => Place::Archived,
+        Some(state) if must_resume(state) => Place::Resume {
+            failed: state == SessionState::Failed,
+        },
+        Some(_) | None => Place::Composer,
+    }
+}
+
+/// The composer, or why nothing can be written and what to do about it. The draft is kept meanwhile.
+#[component]
+fn ComposerPlace(room: Room, session: Memo<Option<SessionView>>) -> impl IntoView {
+    let archived = room.part(|view: &TaskPageView| view.task.archived_at.is_some());
+    let place = Memo::new(move |_| {
+        let state = session.with(|session| session.as_ref().map(|session| session.state));
+        place(archived.get(), state)
+    });
+    move || match place.get() {
+        Place::Composer => view! { <Write room session/> }.into_any(),
+        Place::Resume { failed } => view! { <Resume room session failed/> }.into_any(),
+        Place::Archived => view! { <Archived room/> }.into_any(),
+    }
+}
+
+#[component]
+fn Write(room: Room, session: Memo<Option<SessionView>>) -> impl IntoView {
+    let locale = room.locale;
+    let running = Memo::new(move |_| {
+        session.with(|session| {
+            let session = session.as_ref();
+            session.is_some_and(|s| s.turn_started_at.is_some() || s.state.is_busy())
+        })
+    });
+    let description = room.part(|view: &TaskPageView| view.task.description.clone());
+    let can_start = Memo::new(move |_| {
+        session.with(Option::is_none)
+            && description.with(|text| !text.trim().is_empty())
+            && room.outgoing.list.with(Vec::is_empty)
+    });
+    let send = Callback::new(move |text: String| {
+        room.draft.set(String::new());
+        say(room, text);
+    });
+    let cancel = Callback::new(move |()| {
+        if let Some(session) = room.shown.get_untracked() {
+            room.act(session_cancel(session));
+        }
+    });
+    view! {
+        <Show when=move || can_start.get()>
+            <div class="flex items-center gap-2">
+                <p class="flex-1 text-13 text-muted">{t!(locale, taskpage.start_help)}</p>
+                <Button
+                    weight=Weight::Primary
+                    glyph=Glyph::Play
+                    on_press=Callback::new(move |()| say(room, description.get_untracked()))
+                    test_id="task-start"
+                >
+                    {t!(locale, taskpage.start)}
+                </Button>
+            </div>
+        </Show>
+        <Composer
+            draft=room.draft
+            running
+            failure=room.outgoing.failure
+            on_send=send
+            on_cancel=cancel
+        />
+    }
+    .into_any()
+}
+
+#[component]
+fn Resume(room: Room, session: Memo<Option<SessionView>>, failed: bool) -> impl IntoView {
+    let locale = room.locale;
+    let busy = RwSignal::new(false);
+    let reason =
+        Memo::new(move |_| session.with(|s| s.as_ref().and_then(|s| s.error_message.clone())));
+    let resume = Callback::new(move |()| {
+        let Some(session) = room.shown.get_untracked() else {
+            return;
+        };
+        busy.set(true);
+        room.act(async move {
+            let resumed = session_resume(session).await;
+            let _ = busy.try_set(false);
+            resumed
+        });
+    });
+    let (glyph, icon_class, heading) = if failed {
+        (
+            Glyph::CircleAlert,
+            "w-4 h-4 mt-0.5 shrink-0 text-failed",
+            t!(locale, taskpage.session_failed),
+        )
+    } else {
+        (
+            Glyph::Ban,
+            "w-4 h-4 mt-0.5 shrink-0 text-muted",
+            t!(locale, taskpage.session_stopped),
+        )
+    };
+    view! {
+        <div class="end-card" role="group" aria-label=heading data-testid="session-ended">
+            <Icon glyph class=icon_class/>
+            <div class="flex-1 min-w-0 flex flex-col gap-1">
+                <p class="font-medium">{heading}</p>
+                {move || reason.get().map(|reason| view! { <p class="end-reason">{reason}</p> })}
+                <p class="text-13 text-muted">{t!(locale, taskpage.resume_help)}</p>
+            </div>
+            <Button weight=Weight::Primary glyph=Glyph::Play busy on_press=resume test_id="session-resume">
+                {t!(locale, taskpage.resume)}
+            </Button>
+        </div>
+    }
+    .into_any()
+}
+
+#[component]
+fn Archived(room: Room) -> impl IntoView {
+    let locale = room.locale;
+    let workbench = use_workbench();
+    view! {
+        <div class="end-card" role="group" aria-label=t!(locale, taskpage.archived) data-testid="task-archived">
+            <Icon glyph=Glyph::Archive class="w-4 h-4 mt-0.5 shrink-0 text-muted"/>
+            <p class="flex-1 min-w-0">{t!(locale, taskpage.archived)}</p>
+            <Button
+                glyph=Glyph::RotateCcw
+                on_press=Callback::new(move |()| workbench.unarchive(room.id))
+                test_id="task-restore"
+            >
+                {t!(locale, taskpage.restore)}
+            </Button>
+        </div>
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn what_stands_in_the_place_of_the_composer() {
+        assert_eq!(place(false, None), Place::Composer);
+        for state in SessionState::ALL {
+            assert_eq!(place(true, Some(*state)), Place::Archived, "{state}");
+            assert_eq!(
+                place(false, Some(*state)) == Place::Composer,
+                !must_resume(*state),
+                "{state}"
+            );
+        }
+    }
+
+    #[test]
+    fn who_comes_too_late_reads_what_was_recorded() {
+        let outcome = |status, response| ClarificationOutcome {
+            success: true,
+            claimed: false,
+            status,
+            response: Some(response),
+        };
+        let answered = outcome(
+            ClarificationStatus::Answered,
+            json!({"q1": {"selected_option": {"id": "a", "label": "SQLite"}, "custom_text": "one file"}, "q2": {"custom_text": "MIT"}}),
+        );
+        assert!(recorded(Locale::en, &answered).contains("SQLite, one file; MIT"));
+        let skipped = outcome(
+            ClarificationStatus::Rejected,
+            json!({"q1": {"answered": false, "rejected": true}, "rejected": true}),
+        );
+        assert_eq!(
+            recorded(Locale::en, &skipped),
+            t!(Locale::en, taskpage.skipped_elsewhere)
+        );
+    }
+}

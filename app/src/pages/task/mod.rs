@@ -1,0 +1,162 @@
+//! The page of a task: what was said, what is asked, and where the operator answers.
+//!
+//! The server renders all of it, transcript included, so that it can be read before any script runs. In the browser it is made once a
+//! task and then only told what changed ([`room`]): nothing that is typed, folded or scrolled is lost to an update.
+
+#![expect(
+    unreachable_pub,
+    reason = "the component macro makes a public struct of the properties of each"
+)]
+
+mod conversation;
+mod dock;
+mod entry;
+mod head;
+mod outgoing;
+mod phase;
+mod queue;
+mod record;
+mod related;
+mod room;
+mod sessions;
+mod title;
+mod tool;
+
+use crate::api::sessions::{TranscriptPage, transcript};
+use crate::api::tasks::{task_page, task_related};
+use crate::components::frame::SidePanel;
+use crate::components::states::{EmptyState, ErrorState, Skeleton};
+use crate::error::AppError;
+use crate::i18n::{t, use_locale};
+use crate::live::{Live, Topic, use_live};
+use crate::paths;
+use crate::title::PageTitle;
+use conversation::ConversationOfTask;
+use dock::Dock;
+use domain::error::ErrorCode;
+use domain::ids::{SessionId, TaskId};
+use domain::view::{RelatedTasks, TaskPageView};
+use head::Head;
+use leptos::prelude::*;
+use leptos_router::hooks::{use_params_map, use_query_map};
+use related::Related;
+use room::Room;
+use serde::{Deserialize, Serialize};
+
+/// The page of the task that the address names.
+#[component]
+pub fn TaskPage() -> impl IntoView {
+    let params = use_params_map();
+    let id = Memo::new(move |_| {
+        params.with(|params| params.get("id").and_then(|id| id.parse::<TaskId>().ok()))
+    });
+    move || match id.get() {
+        Some(id) => view! { <Task id/> }.into_any(),
+        None => view! { <Missing/> }.into_any(),
+    }
+}
+
+/// What the page begins with.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+struct Loaded {
+    view: TaskPageView,
+    related: RelatedTasks,
+    /// The newest messages of the session that is shown first.
+    transcript: Option<(SessionId, TranscriptPage)>,
+}
+
+async fn load(id: TaskId, wanted: Option<SessionId>, live: Live) -> Result<Loaded, AppError> {
+    // Listening begins before reading: what happens in between is heard and read again.
+    let listen = |topic| untrack(|| live.revision(topic));
+    listen(Topic::Task(id));
+    let view = task_page(id).await?;
+    let related = task_related(id).await?;
+    let transcript = match room::first_session(&view.sessions, wanted) {
+        Some(session) => {
+            listen(Topic::Transcript(session));
+            // Noted while nobody looked; the page that is read now has it all.
+            let _ = live.take_changed(session);
+            Some((session, transcript(session, None).await?))
+        }
+        None => None,
+    };
+    Ok(Loaded {
+        view,
+        related,
+        transcript,
+    })
+}
+
+#[component]
+fn Task(id: TaskId) -> impl IntoView {
+    let live = use_live();
+    let query = use_query_map();
+    let first = Resource::new(
+        move || id,
+        move |id| load(id, query.with_untracked(room::wanted_session), live),
+    );
+    view! {
+        <Suspense fallback=|| view! { <Skeleton lines=6/> }>
+            {move || Suspend::new(async move {
+                match first.await {
+                    Ok(loaded) => view! { <Present loaded/> }.into_any(),
+                    Err(error) if error.code() == ErrorCode::NotFound => view! { <Missing/> }.into_any(),
+                    Err(error) => {
+                        view! {
+                            <div class="p-4">
+                                <ErrorState error on_retry=Callback::new(move |()| first.refetch())/>
+                            </div>
+                        }
+                        .into_any()
+                    }
+                }
+            })}
+        </Suspense>
+    }
+}
+
+/// The page once it is loaded.
+#[component]
+fn Present(loaded: Loaded) -> impl IntoView {
+    let locale = use_locale();
+    let Loaded {
+        view,
+        related,
+        transcript,
+    } = loaded;
+    let room = Room::open(view, related);
+    let related_sheet = RwSignal::new(false);
+    view! {
+        <PageTitle text=move || room.view.with(|view| view.task.title.clone())/>
+        <Show when=move || !room.gone.get() fallback=|| view! { <Missing/> }>
+            <div class="task-page">
+                <div class="task-main">
+                    <Head room related_sheet/>
+                    <ConversationOfTask room first=transcript.clone()/>
+                    <Dock room/>
+                </div>
+                <SidePanel title=t!(locale, taskpage.related) open_sheet=related_sheet test_id="related-panel">
+                    <Related room/>
+                </SidePanel>
+            </div>
+        </Show>
+    }
+    .into_any()
+}
+
+/// There is no such task, or not any more.
+#[component]
+fn Missing() -> impl IntoView {
+    #[cfg(feature = "ssr")]
+    if let Some(response) = use_context::<leptos_axum::ResponseOptions>() {
+        response.set_status(http::StatusCode::NOT_FOUND);
+    }
+    let locale = use_locale();
+    view! {
+        <PageTitle text=t!(locale, shell.not_found_title)/>
+        <h1 class="sr-only">{t!(locale, shell.not_found_title)}</h1>
+        <EmptyState text=t!(locale, taskpage.missing)>
+            <a class="link" href=paths::HOME>{t!(locale, shell.to_board)}</a>
+        </EmptyState>
+    }
+}

@@ -1,0 +1,279 @@
+//! What the parts of a task's page share: the page as it was read last, and reading it again when something changed.
+//!
+//! One read at a time, and one more when something changed meanwhile; an older answer never replaces a newer one.
+
+use super::outgoing::Outgoing;
+use super::phase::LastSaid;
+use crate::api::tasks::{task_page, task_related};
+use crate::components::composer::keep_draft;
+use crate::components::states::what_happened;
+use crate::components::toast::{Toasts, use_toasts};
+use crate::error::AppError;
+use crate::i18n::{Locale, use_locale};
+use crate::live::{Topic, use_live};
+use domain::error::ErrorCode;
+use domain::ids::{SessionId, TaskId};
+use domain::session::SessionState;
+use domain::view::{RelatedTasks, SessionView, TaskPageView};
+use leptos::prelude::*;
+use leptos::task::spawn_local;
+use leptos_router::hooks::use_query_map;
+use leptos_router::params::ParamsMap;
+use std::time::Duration;
+
+/// How long to wait after a read that failed.
+const AGAIN: Duration = Duration::from_secs(3);
+
+/// The page of one task.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Room {
+    pub(super) id: TaskId,
+    pub(super) view: RwSignal<TaskPageView>,
+    pub(super) related: RwSignal<RelatedTasks>,
+    /// The session whose transcript is shown.
+    pub(super) shown: Memo<Option<SessionId>>,
+    /// The task was deleted.
+    pub(super) gone: RwSignal<bool>,
+    pub(super) draft: RwSignal<String>,
+    pub(super) outgoing: Outgoing,
+    pub(super) show_logs: RwSignal<bool>,
+    /// What the shown session said last.
+    pub(super) last_said: RwSignal<LastSaid>,
+    pub(super) toasts: Toasts,
+    pub(super) locale: Locale,
+    reading: StoredValue<bool>,
+    again: StoredValue<bool>,
+}
+
+impl Room {
+    /// Opens the page and, in the browser, keeps it current.
+    pub(super) fn open(view: TaskPageView, related: RelatedTasks) -> Self {
+        let id = view.task.id;
+        let workspace = view.task.workspace_id;
+        let view = RwSignal::new(view);
+        let query = use_query_map();
+        let shown = Memo::new(move |before: Option<&Option<SessionId>>| {
+            let wanted = query.with(wanted_session);
+            let before = before.copied().flatten();
+            view.with(|view| {
+                let known = |id: &SessionId| view.sessions.iter().any(|s| s.id == *id);
+                // A session that now needs somebody does not take the reader away from this one; its tab says so.
+                wanted
+                    .filter(known)
+                    .or_else(|| before.filter(known))
+                    .or_else(|| first_session(&view.sessions, None))
+            })
+        });
+        let draft = RwSignal::new(typed_early());
+        keep_draft(draft, Signal::stored(format!("draft:{id}")));
+        let room = Self {
+            id,
+            view,
+            related: RwSignal::new(related),
+            shown,
+            gone: RwSignal::new(false),
+            draft,
+            outgoing: Outgoing::new(),
+            show_logs: RwSignal::new(false),
+            last_said: RwSignal::new(LastSaid::default()),
+            toasts: use_toasts(),
+            locale: use_locale(),
+            reading: StoredValue::new(false),
+            again: StoredValue::new(false),
+        };
+        let live = use_live();
+        // The relatives live in the same workspace, and whether the parent can answer depends on the parent.
+        Effect::new(move |before: Option<(u64, u64)>| {
+            let now = (
+                live.revision(Topic::Task(id)),
+                live.revision(Topic::Tasks(workspace)),
+            );
+            if before.map_or(now != (0, 0), |before| before != now) {
+                room.reread();
+            }
+            now
+        });
+        room
+    }
+
+    /// A part of the page, told to its readers only when it is different.
+    pub(super) fn part<T>(self, get: impl Fn(&TaskPageView) -> T + Send + Sync + 'static) -> Memo<T>
+    where
+        T: PartialEq + Send + Sync + 'static,
+    {
+        Memo::new(move |_| self.view.with(&get))
+    }
+
+    /// The session that is shown.
+    pub(super) fn session(self) -> Memo<Option<SessionView>> {
+        Memo::new(move |_| {
+            let shown = self.shown.get()?;
+            self.view
+                .with(|view| view.sessions.iter().find(|s| s.id == shown).cloned())
+        })
+    }
+
+    /// Reads the page again.
+    pub(super) fn reread(self) {
+        if self.reading.try_get_value() != Some(false) {
+            let _ = self.again.try_set_value(true);
+            return;
+        }
+        self.reading.set_value(true);
+        spawn_local(async move {
+            let view = task_page(self.id).await;
+            let related = task_related(self.id).await;
+            // The page may have been left meanwhile; then every write below comes to nothing.
+            match (view, related) {
+                (Ok(view), Ok(related)) => self.take(view, related),
+                (Err(error), _) | (_, Err(error)) if error.code() == ErrorCode::NotFound => {
+                    let _ = self.gone.try_set(true);
+                }
+                (Err(_), _) | (_, Err(_)) => set_timeout(move || self.reread(), AGAIN),
+            }
+            let _ = self.reading.try_set_value(false);
+            if self.again.try_update_value(std::mem::take) == Some(true) {
+                self.reread();
+            }
+        });
+    }
+
+    fn take(self, view: TaskPageView, related: RelatedTasks) {
+        let is_news = self
+            .view
+            .try_with_untracked(|known| view.as_of >= known.as_of && *known != view);
+        if is_news == Some(true) {
+            let _ = self.view.try_set(view);
+        }
+        if self
+            .related
+            .try_with_untracked(|known| *known != related)
+            .unwrap_or(false)
+        {
+            let _ = self.related.try_set(related);
+        }
+    }
+
+    /// Says why something could not be done.
+    pub(super) fn failed(self, error: &AppError) {
+        self.toasts.failed(explain(self.locale, error));
+    }
+
+    /// Does something on the server, says when it failed, and reads the page again.
+    pub(super) fn act<T: 'static>(self, call: impl Future<Output = Result<T, AppError>> + 'static) {
+        spawn_local(async move {
+            if let Err(error) = call.await {
+                self.failed(&error);
+            }
+            self.reread();
+        });
+    }
+}
+
+/// An error in one line.
+pub(super) fn explain(locale: Locale, error: &AppError) -> String {
+    let heading = what_happened(locale, error.code());
+    if error.0.message.is_empty() {
+        heading.to_owned()
+    } else {
+        [heading, &error.0.message].join(" ")
+    }
+}
+
+/// The session that the address names.
+pub(super) fn wanted_session(query: &ParamsMap) -> Option<SessionId> {
+    query.get("session").and_then(|id| id.parse().ok())
+}
+
+/// The session to begin with: the one wanted, or the newest that needs somebody, or the primary one, or the newest.
+pub(super) fn first_session(
+    sessions: &[SessionView],
+    wanted: Option<SessionId>,
+) -> Option<SessionId> {
+    let find = |test: &dyn Fn(&SessionView) -> bool| sessions.iter().find(|s| test(s));
+    find(&|s| Some(s.id) == wanted)
+        .or_else(|| find(&|s| s.pending_action.is_some()))
+        .or_else(|| find(&|s| s.is_primary))
+        .or_else(|| sessions.first())
+        .map(|session| session.id)
+}
+
+/// FAILED and CANCELLED sessions take no message until they are resumed. A COMPLETED one takes it and goes on.
+pub(super) const fn must_resume(state: SessionState) -> bool {
+    match state {
+        SessionState::Failed | SessionState::Cancelled => true,
+        SessionState::Created
+        | SessionState::Starting
+        | SessionState::Running
+        | SessionState::Idle
+        | SessionState::WaitingForInput
+        | SessionState::Completed => false,
+    }
+}
+
+/// What was typed into the server's page before the script arrived. Binding the field would wipe it out.
+fn typed_early() -> String {
+    #[cfg(feature = "ssr")]
+    return String::new();
+    #[cfg(not(feature = "ssr"))]
+    {
+        use wasm_bindgen::JsCast;
+        let hydrating =
+            Owner::current_shared_context().is_some_and(|shared| shared.during_hydration());
+        if !hydrating {
+            return String::new();
+        }
+        document()
+            .query_selector("[data-testid=chat-input]")
+            .ok()
+            .flatten()
+            .and_then(|field| field.dyn_into::<web_sys::HtmlTextAreaElement>().ok())
+            .map(|field| field.value())
+            .unwrap_or_default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use domain::ids::ProfileId;
+    use domain::task::PendingAction;
+    use domain::time::Timestamp;
+
+    fn session(is_primary: bool, pending_action: Option<PendingAction>) -> SessionView {
+        SessionView {
+            id: SessionId::new(),
+            task_id: TaskId::new(),
+            name: None,
+            state: SessionState::WaitingForInput,
+            is_primary,
+            is_passthrough: false,
+            agent_profile_id: ProfileId::new(),
+            agent_name: String::new(),
+            workspace_path: None,
+            error_message: None,
+            pending_action,
+            auto_run: true,
+            queued_prompt_count: 0,
+            turn_started_at: None,
+            started_at: None,
+            completed_at: None,
+            created_at: Timestamp::from_millis(0),
+            updated_at: Timestamp::from_millis(0),
+        }
+    }
+
+    #[test]
+    fn the_page_opens_where_somebody_is_needed() {
+        let newest = session(false, None);
+        let primary = session(true, None);
+        let asking = session(false, Some(PendingAction::Permission));
+        let all = [newest.clone(), primary.clone(), asking.clone()];
+        assert_eq!(first_session(&all, None), Some(asking.id));
+        assert_eq!(first_session(&all[..2], None), Some(primary.id));
+        assert_eq!(first_session(&all[..1], None), Some(newest.id));
+        assert_eq!(first_session(&all, Some(newest.id)), Some(newest.id));
+        assert_eq!(first_session(&all, Some(SessionId::new())), Some(asking.id));
+        assert_eq!(first_session(&[], None), None);
+    }
+}

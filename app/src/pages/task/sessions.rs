@@ -1,0 +1,201 @@
+//! The sessions of the task: which one is shown, and what can be done with it.
+
+use super::room::Room;
+use crate::api::sessions::{session_cancel, session_resume, session_stop};
+use crate::components::button::{Button, Weight};
+use crate::components::dialog::Dialog;
+use crate::components::glyph::Glyph;
+use crate::components::menu::{Menu, MenuItem};
+use crate::components::state_icon::StateIcon;
+use crate::components::task_mark::TaskMark;
+use crate::i18n::{Locale, t};
+use crate::paths;
+use domain::ids::SessionId;
+use domain::session::SessionState;
+use domain::task::PendingAction;
+use domain::view::{SessionView, TaskPageView};
+use leptos::prelude::*;
+
+/// One session as a tab shows it.
+#[derive(Debug, Clone, PartialEq)]
+struct Tab {
+    id: SessionId,
+    name: String,
+    mark: TaskMark,
+}
+
+fn tabs(locale: Locale, view: &TaskPageView) -> Vec<Tab> {
+    let asks_parent = |id| {
+        let question = view.parent_question.as_ref();
+        question.is_some_and(|question| question.child_session_id == id)
+    };
+    // Oldest first: a tab stays where it is when another comes.
+    let sessions = view.sessions.iter().rev();
+    sessions
+        .zip(1_usize..)
+        .map(|(session, n)| Tab {
+            id: session.id,
+            name: session.name.clone().unwrap_or_else(|| {
+                t!(
+                    locale,
+                    taskpage.session_name,
+                    agent = session.agent_name.clone(),
+                    n = n
+                )
+            }),
+            mark: mark(session, asks_parent(session.id)),
+        })
+        .collect()
+}
+
+fn mark(session: &SessionView, asks_parent: bool) -> TaskMark {
+    match (session.pending_action, session.state) {
+        (Some(PendingAction::Permission), _) => TaskMark::Permission,
+        (Some(PendingAction::Clarification), _) if asks_parent => TaskMark::ParentQuestion,
+        (Some(PendingAction::Clarification), _) => TaskMark::Question,
+        (None, SessionState::Running) => TaskMark::Running,
+        (None, SessionState::Starting) => TaskMark::Preparing,
+        (None, SessionState::WaitingForInput | SessionState::Idle) => TaskMark::TurnFinished,
+        (None, SessionState::Created) => TaskMark::Backlog,
+        (None, SessionState::Completed) => TaskMark::WorkflowComplete,
+        (None, SessionState::Failed) => TaskMark::Failed,
+        (None, SessionState::Cancelled) => TaskMark::Cancelled,
+    }
+}
+
+/// The sessions as links, when there is more than one.
+#[component]
+pub(super) fn SessionTabs(room: Room) -> impl IntoView {
+    let locale = room.locale;
+    let tabs = room.part(move |view| tabs(locale, view));
+    let tab_view = move |id: SessionId| {
+        let tab = Memo::new(move |before: Option<&Option<Tab>>| {
+            let now = tabs.with(|tabs| tabs.iter().find(|tab| tab.id == id).cloned());
+            // A tab on its way out keeps its words.
+            now.or_else(|| before.cloned().flatten())
+        });
+        let mark = Signal::derive(move || {
+            tab.with(|tab| tab.as_ref().map_or(TaskMark::Backlog, |tab| tab.mark))
+        });
+        view! {
+            <a
+                class="task-tab"
+                data-testid="session-tab"
+                href=format!("{}?session={id}", paths::task(room.id))
+                aria-current=move || (room.shown.get() == Some(id)).then_some("page")
+            >
+                <StateIcon mark/>
+                <span class="truncate">{move || tab.get().map(|tab| tab.name)}</span>
+            </a>
+        }
+    };
+    view! {
+        <Show when=move || tabs.with(|tabs| tabs.len() > 1)>
+            <nav class="task-tabs" aria-label=t!(locale, taskpage.sessions)>
+                <For
+                    each=move || tabs.with(|tabs| tabs.iter().map(|tab| tab.id).collect::<Vec<_>>())
+                    key=|id| *id
+                    children=tab_view
+                />
+            </nav>
+        </Show>
+    }
+}
+
+const MENU_CLASS: &str = "inline-flex flex-row-reverse items-center gap-1 h-7 max-sm:h-11 px-2 rounded-md text-12 text-muted \
+                          hover:bg-hover hover:text-text";
+
+/// The agent of the session that is shown, and what can be done with the session.
+#[component]
+pub(super) fn SessionMenu(room: Room, session: Memo<Option<SessionView>>) -> impl IntoView {
+    let locale = room.locale;
+    let stopping = RwSignal::new(false);
+    let name = Memo::new(move |_| session.with(|s| s.as_ref().map(|s| s.agent_name.clone())));
+    let items = Signal::derive(move || {
+        session.with(|session| {
+            let session = session.as_ref();
+            session.map_or_else(Vec::new, |session| actions(room, session, stopping))
+        })
+    });
+    let stop = Callback::new(move |()| {
+        stopping.set(false);
+        if let Some(session) = room.shown.get_untracked() {
+            room.act(session_stop(session));
+        }
+    });
+    view! {
+        {move || {
+            name.get()
+                .map(|name| {
+                    view! {
+                        <Menu
+                            label=name
+                            glyph=Glyph::ChevronDown
+                            button_class=MENU_CLASS
+                            labelled=true
+                            items
+                            test_id="session-menu"
+                        />
+                    }
+                })
+        }}
+        <Dialog open=stopping title=t!(locale, taskpage.stop_heading) test_id="stop-session-dialog">
+            <p class="p-4">{t!(locale, taskpage.stop_text)}</p>
+            <footer class="dialog-foot">
+                <Button on_press=Callback::new(move |()| stopping.set(false))>
+                    {t!(locale, taskpage.keep_going)}
+                </Button>
+                <Button weight=Weight::Danger glyph=Glyph::CircleStop on_press=stop test_id="confirm-stop">
+                    {t!(locale, taskpage.stop)}
+                </Button>
+            </footer>
+        </Dialog>
+    }
+}
+
+fn actions(room: Room, session: &SessionView, stopping: RwSignal<bool>) -> Vec<MenuItem> {
+    let locale = room.locale;
+    let id = session.id;
+    let item = |label: &'static str, glyph, danger, on_choose| MenuItem {
+        label: label.to_owned(),
+        glyph,
+        danger,
+        on_choose,
+    };
+    let mut items = Vec::new();
+    if session.turn_started_at.is_some() {
+        items.push(item(
+            t!(locale, taskpage.cancel_turn),
+            Glyph::CircleStop,
+            false,
+            Callback::new(move |()| room.act(session_cancel(id))),
+        ));
+    }
+    if session.state.is_terminal() {
+        items.push(item(
+            t!(locale, taskpage.resume),
+            Glyph::Play,
+            false,
+            Callback::new(move |()| room.act(session_resume(id))),
+        ));
+    } else {
+        items.push(item(
+            t!(locale, taskpage.stop_session),
+            Glyph::Ban,
+            true,
+            Callback::new(move |()| stopping.set(true)),
+        ));
+    }
+    let logs = if room.show_logs.get() {
+        t!(locale, taskpage.hide_logs)
+    } else {
+        t!(locale, taskpage.show_logs)
+    };
+    items.push(item(
+        logs,
+        Glyph::Terminal,
+        false,
+        Callback::new(move |()| room.show_logs.update(|show| *show = !*show)),
+    ));
+    items
+}
