@@ -43,6 +43,7 @@ pub(super) async fn wrap(mut request: Request, next: Next) -> Response {
 }
 
 /// The answer to a handler that panicked. The text stays in the log.
+#[expect(clippy::needless_pass_by_value, reason = "the layer's signature")]
 pub(super) fn panicked(panic: Box<dyn Any + Send + 'static>) -> Response {
     let text = panic
         .downcast_ref::<String>()
@@ -117,4 +118,39 @@ fn with_body(response: Response, refusal: Refusal, id: &str) -> Response {
         .headers_mut()
         .insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
     shaped
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use axum::Router;
+    use axum::body::Body;
+    use axum::middleware::from_fn;
+    use axum::routing::get;
+    use tower::ServiceExt;
+    use tower_http::catch_panic::CatchPanicLayer;
+
+    async fn panics() {
+        panic!("s3cret of the inside");
+    }
+
+    #[tokio::test]
+    async fn a_panic_is_an_internal_error_whose_text_stays_inside() {
+        let router = Router::new()
+            .route("/api/v1/panics", get(panics))
+            .layer(CatchPanicLayer::custom(panicked))
+            .layer(from_fn(wrap));
+        let request = Request::get("/api/v1/panics").body(Body::empty()).unwrap();
+        let response = router.oneshot(request).await.unwrap();
+        assert_eq!(response.status(), 500);
+        let id = response.headers()[REQUEST_ID].to_str().unwrap().to_owned();
+        let bytes = axum::body::to_bytes(response.into_body(), usize::MAX)
+            .await
+            .unwrap();
+        let text = String::from_utf8(bytes.to_vec()).unwrap();
+        assert!(!text.contains("s3cret"), "{text}");
+        let body: serde_json::Value = serde_json::from_str(&text).unwrap();
+        assert_eq!(body["error"]["code"], "INTERNAL_ERROR");
+        assert_eq!(body["error"]["request_id"], id);
+    }
 }

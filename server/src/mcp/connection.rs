@@ -81,7 +81,10 @@ impl Connection {
 
 impl ServerHandler for Connection {
     fn get_info(&self) -> ServerConfig {
+        // There are no prompts and resources; most clients ask for them all the same, and an empty list is the kinder answer.
         let capabilities = ServerCapabilities::builder()
+            .enable_prompts()
+            .enable_resources()
             .enable_tools()
             .enable_tool_list_changed()
             .build();

@@ -11,6 +11,7 @@ use domain::ids::SessionId;
 use domain::profile::{McpProfile, external, tools};
 use rmcp::service::{Peer, RoleServer, SubscriptionSink};
 use std::collections::HashMap;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -84,12 +85,14 @@ pub struct Lists {
     pub(super) board: Board,
     sessions: Arc<Mutex<HashMap<SessionId, Arc<SessionList>>>>,
     external: Arc<Listing>,
+    /// How many clients have joined; tells them apart.
+    joined: Arc<AtomicU64>,
 }
 
 #[derive(Debug)]
 struct SessionList {
     current: Mutex<Arc<Listing>>,
-    clients: Mutex<Vec<Client>>,
+    clients: Mutex<Vec<(u64, Client)>>,
     /// Held from reading the profile to telling the clients, so that an older profile cannot overtake a newer one.
     refreshing: tokio::sync::Mutex<()>,
 }
@@ -100,6 +103,7 @@ impl Lists {
             board,
             sessions: Arc::default(),
             external: Listing::of(external()),
+            joined: Arc::default(),
         }
     }
 
@@ -119,9 +123,10 @@ impl Lists {
         };
         self.refresh(id).await;
         let list = self.session(id).await?;
+        let number = self.joined.fetch_add(1, Ordering::Relaxed);
         let mut clients = held(&list.clients);
-        clients.retain(|client| !client.is_gone());
-        clients.push(client);
+        clients.retain(|(_, client)| !client.is_gone());
+        clients.push((number, client));
         Ok(())
     }
 
@@ -144,18 +149,12 @@ impl Lists {
             return;
         }
         *held(&list.current) = Listing::of(profile);
-        let clients: Vec<Client> = held(&list.clients).clone();
-        let mut there = Vec::with_capacity(clients.len());
-        for client in &clients {
-            there.push(client.tell().await);
+        let clients = held(&list.clients).clone();
+        for (number, client) in clients {
+            if !client.tell().await {
+                held(&list.clients).retain(|(other, _)| *other != number);
+            }
         }
-        let mut index = 0;
-        // Clients that joined meanwhile stand behind those that were told.
-        held(&list.clients).retain(|client| {
-            let stays = there.get(index).copied().unwrap_or(true) && !client.is_gone();
-            index += 1;
-            stays
-        });
     }
 
     async fn session(&self, id: SessionId) -> board::Result<Arc<SessionList>> {
@@ -166,7 +165,10 @@ impl Lists {
         let mut sessions = held(&self.sessions);
         // What nobody uses any more goes when something new comes.
         sessions.retain(|_, list| {
-            Arc::strong_count(list) > 1 || held(&list.clients).iter().any(|c| !c.is_gone())
+            Arc::strong_count(list) > 1
+                || held(&list.clients)
+                    .iter()
+                    .any(|(_, client)| !client.is_gone())
         });
         let list = sessions.entry(id).or_insert_with(|| {
             Arc::new(SessionList {

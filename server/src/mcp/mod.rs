@@ -77,9 +77,9 @@ pub struct Mcp {
 impl Mcp {
     /// A route over a board; `shutdown` ends its connections.
     #[must_use]
-    pub fn new(board: Board, patience: Patience, shutdown: CancellationToken) -> Self {
+    pub fn new(board: Board, patience: Patience, shutdown: &CancellationToken) -> Self {
         let lists = Lists::new(board);
-        let transport = Arc::new(Transport::new(lists.clone(), patience, shutdown));
+        let transport = Arc::new(Transport::new(&lists, patience, shutdown));
         Self { lists, transport }
     }
 }

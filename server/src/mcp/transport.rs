@@ -51,7 +51,7 @@ impl std::fmt::Debug for Transport {
 }
 
 impl Transport {
-    pub(super) fn new(lists: Lists, patience: Patience, shutdown: CancellationToken) -> Self {
+    pub(super) fn new(lists: &Lists, patience: Patience, shutdown: &CancellationToken) -> Self {
         let half = |idle| Half::new(lists.clone(), patience, idle, shutdown.clone());
         Self {
             agents: half(patience.agent_idle),

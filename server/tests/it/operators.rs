@@ -39,7 +39,8 @@ async fn of_two_answers_at_once_one_wins_and_both_learn_which() {
         let later = app.post(&path, json!({"rejected": true})).await;
         (one, other, later)
     };
-    let (result, (one, other, later)) = soon(async { tokio::join!(waiting, answer) }).await;
+    let (result, (one, other, later)) =
+        soon(Box::pin(async { tokio::join!(waiting, answer) })).await;
     for reply in [&one, &other, &later] {
         assert_eq!(reply.status, 200, "{}", reply.json);
         assert_eq!(reply.json["status"], "answered");
@@ -66,7 +67,7 @@ async fn a_skipped_question_is_a_result_and_not_an_error() {
         app.post(&format!("/clarification/{pending}/respond"), body)
             .await
     };
-    let (result, reply) = soon(async { tokio::join!(waiting, skip) }).await;
+    let (result, reply) = soon(Box::pin(async { tokio::join!(waiting, skip) })).await;
     assert_eq!(reply.json["status"], "rejected");
     assert_eq!(
         result,
@@ -99,7 +100,7 @@ async fn bad_answers_are_refused_and_the_question_stays_open() {
         let good = json!({"answers": [{"question_id": "db", "custom_text": "é".repeat(2_000)}]});
         assert_eq!(app.post(&path, good).await.json["claimed"], true);
     };
-    let (result, ()) = soon(async { tokio::join!(waiting, answer) }).await;
+    let (result, ()) = soon(Box::pin(async { tokio::join!(waiting, answer) })).await;
     assert_eq!(result["db"]["custom_text"], "é".repeat(2_000));
 }
 

@@ -43,10 +43,6 @@ async fn every_script_of_a_page_has_the_nonce_of_its_policy() {
         .expect("a nonce");
     let scripts = html.matches("<script").count();
     assert!(scripts > 0);
-    assert_eq!(
-        html.matches(&format!("nonce=\"{nonce}\"")).count() >= scripts,
-        true
-    );
     for script in html.split("<script").skip(1) {
         let tag = script.split('>').next().unwrap();
         assert!(tag.contains(nonce), "a script without the nonce: {tag}");

@@ -101,7 +101,7 @@ async fn listen(
         return Err(Refusal::validation("since must be a position of the feed: 0 or more").into());
     }
     let listener = app.feed.listen(since);
-    let events = told(listener, filter).take_until(app.shutdown.clone().cancelled_owned());
+    let events = told(listener, filter).take_until(app.shutdown.cancelled_owned());
     let mut response = Sse::new(events)
         .keep_alive(KeepAlive::new().interval(KEEP_ALIVE))
         .into_response();
