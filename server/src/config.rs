@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 
 const ADDR: &str = "127.0.0.1:3000";
 const FILE: &str = "flightdeck.toml";
+const CANCEL_GRACE_MS: u64 = 10_000;
 
 /// How log lines look on standard error.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum, Serialize, Deserialize)]
@@ -48,6 +49,9 @@ pub struct Overrides {
     /// Prompts that may wait for one session; 0 is unlimited [default: 10]
     #[arg(long, value_name = "N", env = "FLIGHTDECK_QUEUE_CAPACITY")]
     pub queue_capacity: Option<usize>,
+    /// Milliseconds a cancelled agent may take to end its turn before it is ended by force [default: 10000]
+    #[arg(long, value_name = "MS", env = "FLIGHTDECK_CANCEL_GRACE_MS")]
+    pub cancel_grace_ms: Option<u64>,
     /// Settings file; flightdeck.toml in the current folder when there is one
     #[arg(long, value_name = "FILE", env = "FLIGHTDECK_CONFIG")]
     pub config: Option<PathBuf>,
@@ -71,6 +75,8 @@ struct File {
     max_depth: Option<usize>,
     #[serde(skip_serializing_if = "Option::is_none")]
     queue_capacity: Option<usize>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cancel_grace_ms: Option<u64>,
 }
 
 /// The settings in force.
@@ -90,6 +96,8 @@ pub struct Config {
     pub max_depth: usize,
     /// See [`board::Settings::queue_capacity`].
     pub queue_capacity: usize,
+    /// See [`crate::runtime::RuntimeConfig::cancel_grace`].
+    pub cancel_grace_ms: u64,
 }
 
 impl Config {
@@ -120,6 +128,10 @@ impl Config {
                 .queue_capacity
                 .or(file.queue_capacity)
                 .unwrap_or(usual.queue_capacity),
+            cancel_grace_ms: said
+                .cancel_grace_ms
+                .or(file.cancel_grace_ms)
+                .unwrap_or(CANCEL_GRACE_MS),
         })
     }
 
@@ -135,6 +147,7 @@ impl Config {
             log_format: LogFormat::default(),
             max_depth: usual.max_depth,
             queue_capacity: usual.queue_capacity,
+            cancel_grace_ms: CANCEL_GRACE_MS,
         }
     }
 
@@ -168,6 +181,7 @@ impl Config {
             log_format: Some(self.log_format),
             max_depth: Some(self.max_depth),
             queue_capacity: Some(self.queue_capacity),
+            cancel_grace_ms: Some(self.cancel_grace_ms),
         })?)
     }
 }

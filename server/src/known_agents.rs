@@ -28,7 +28,8 @@ const KNOWN: &[Known] = &[
         name: "Codex",
         program: "codex-acp",
         args: &[],
-        env: &[],
+        // Otherwise a server of our name in the user's own configuration would be used in our place.
+        env: &[("DISABLE_MCP_CONFIG_FILTERING", "true")],
     },
     Known {
         name: "Gemini",

@@ -4,7 +4,8 @@
 //! |---|---|
 //! | [`config`], [`cli`] | what may be set, and the subcommands |
 //! | [`serve`] | starting everything in order and stopping it in order |
-//! | [`http`] | the JSON API, the event feed, health, metrics, and what guards them all |
+//! | [`http`] | the JSON API, health, and what guards everything that is reached over HTTP |
+//! | [`feed`], [`metrics`], [`state`] | the event feed that all listeners share, what is counted, and what routes can reach |
 //! | [`mcp`] | the tools of agents and chat clients |
 //! | [`pages`] | the web app and its files |
 //! | [`runtime`] | the live agents |
@@ -17,11 +18,14 @@ pub mod cli;
 pub mod config;
 pub mod data_dir;
 pub mod error;
+pub mod feed;
 pub mod http;
 pub mod known_agents;
 pub mod log;
 pub mod mcp;
+pub mod metrics;
 pub mod pages;
 pub mod runtime;
 pub mod schema;
 pub mod serve;
+pub mod state;

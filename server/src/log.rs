@@ -6,8 +6,9 @@ use std::io::IsTerminal;
 use tracing_subscriber::EnvFilter;
 use tracing_subscriber::fmt;
 
-/// Ours in full measure, the libraries only when something is amiss.
-const USUAL: &str = "warn,server=info,board=info,store=info,agents=info,app=info";
+/// Ours in full measure, the libraries only when something is amiss. The MCP library takes each client that hangs up for an
+/// error of its own; what matters of that we log ourselves.
+const USUAL: &str = "warn,rmcp=off,server=info,board=info,store=info,agents=info,app=info";
 
 /// Starts logging for the whole process; once.
 pub fn init(format: LogFormat) -> anyhow::Result<()> {

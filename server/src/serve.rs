@@ -2,10 +2,11 @@
 
 use crate::config::Config;
 use crate::data_dir::{self, Lock};
-use crate::http::events::Feed;
-use crate::http::{AppState, RuntimeHealth, router};
+use crate::feed::Feed;
+use crate::http::router;
 use crate::mcp::{self, Mcp, Patience};
 use crate::runtime::{Runtime, RuntimeConfig};
+use crate::state::{AppState, RuntimeHealth};
 use crate::{known_agents, pages};
 use anyhow::{Context, bail};
 use axum::serve::ListenerExt;
@@ -92,7 +93,7 @@ impl Server {
             feed: Feed::start(board.clone(), shutdown.clone())
                 .await
                 .map_err(refused)?,
-            mcp: Mcp::new(board.clone(), vary.patience, shutdown.clone()),
+            mcp: Mcp::new(board.clone(), vary.patience, &shutdown),
             site: pages::site(config.site_dir.clone()),
             metrics: Arc::default(),
             runtime: Arc::new(RuntimeHealth::default()),
@@ -113,7 +114,8 @@ impl Server {
         // Agents reach the tools from the moment they are started, so they come after the door is open.
         let runtime = (!vary.without_runtime).then(|| {
             let tools = format!("http://{addr}{}", mcp::PATH);
-            let runtime_config = RuntimeConfig::new(node, tools, exe, locks);
+            let mut runtime_config = RuntimeConfig::new(node, tools, exe, locks);
+            runtime_config.cancel_grace = Duration::from_millis(config.cancel_grace_ms);
             Arc::new(Runtime::start(
                 board.clone(),
                 runtime_config,

@@ -2,7 +2,7 @@
 
 use super::extract::{Body, Caller, Id, Reply, Wire};
 use super::route::Route;
-use super::state::AppState;
+use crate::state::AppState;
 use axum::Json;
 use axum::extract::State;
 use domain::clarification::ClarificationAnswer;

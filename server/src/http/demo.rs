@@ -2,8 +2,8 @@
 
 use super::extract::{Body, Caller, Wire};
 use super::route::Route;
-use super::state::AppState;
 use crate::error::ApiError;
+use crate::state::AppState;
 use axum::Json;
 use axum::extract::State;
 use domain::ids::WorkspaceId;

@@ -1,8 +1,8 @@
 //! What handlers take out of a request. Whatever does not fit is a refusal in our own words.
 
-use super::openapi;
-use super::state::AppState;
+use super::schemas;
 use crate::error::ApiError;
+use crate::state::AppState;
 use axum::extract::rejection::BytesRejection;
 use axum::extract::{FromRequest, FromRequestParts, Request};
 use axum::response::{IntoResponse, Response};
@@ -115,9 +115,14 @@ impl<T: Wire> FromRequest<AppState> for Body<T> {
 
 /// Checks and reads a body.
 fn read<T: Wire>(value: Value) -> Result<T, Refusal> {
-    openapi::body_schema(T::SCHEMA).check("body", &value)?;
-    // The schema lets nothing through that the type refuses; should they ever differ, the text names the field at most.
-    serde_json::from_value(value).map_err(|error| Refusal::validation(format!("body: {error}")))
+    schemas::body_schema(T::SCHEMA).check("body", &value)?;
+    // The parser's own text repeats what was sent. What the schema lets through and the type does not is a whole number with a
+    // point, or one beyond all bounds.
+    serde_json::from_value(value).map_err(|_| {
+        Refusal::validation(
+            "body: a number in it must be whole, written without a point, and of usual size",
+        )
+    })
 }
 
 fn bad_request(status: StatusCode, message: &str) -> Response {
@@ -136,9 +141,7 @@ pub(super) fn id<T: FromStr<Err = Refusal>>(
     name: &str,
     text: Option<&str>,
 ) -> Result<Option<T>, Refusal> {
-    let Some(text) = text.map(str::trim).filter(|text| !text.is_empty()) else {
-        return Ok(None);
-    };
+    let Some(text) = text else { return Ok(None) };
     domain::ids::parse_uuid(name, text)?;
     text.parse().map(Some)
 }

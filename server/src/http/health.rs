@@ -1,7 +1,7 @@
 //! `/healthz` and `/readyz`.
 
 use super::route::Route;
-use super::state::AppState;
+use crate::state::AppState;
 use axum::Json;
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};

@@ -10,32 +10,32 @@ mod agents;
 mod clarifications;
 mod demo;
 mod envelope;
-pub mod events;
+mod events;
 mod extract;
 mod health;
 mod messages;
-pub mod metrics;
+mod metrics;
 pub mod openapi;
 mod permissions;
 mod profiles;
 mod queue;
 pub mod route;
+mod schemas;
 mod security;
 mod sessions;
-mod state;
 mod tasks;
 mod workflows;
 mod workspaces;
 
-pub use state::{AppState, RuntimeHealth};
-
 use crate::error::ApiError;
+use crate::state::AppState;
 use crate::{mcp, pages};
 use axum::Router;
 use axum::extract::DefaultBodyLimit;
 use axum::middleware::{from_fn, from_fn_with_state};
 use axum::routing::any;
 use domain::error::Refusal;
+use pages::Pages;
 use route::Route;
 use tower_http::catch_panic::CatchPanicLayer;
 
@@ -91,7 +91,11 @@ pub fn router(state: AppState) -> Router {
         .route("/api/{*rest}", any(nothing_here))
         .route("/.well-known/{*rest}", any(nothing_here))
         .route(mcp::PATH, any(mcp::serve))
-        .merge(pages::router(&state))
+        .fallback_service(pages::router(&Pages {
+            board: state.board.clone(),
+            feed: state.feed.clone(),
+            site: state.site.clone(),
+        }))
         .layer(CatchPanicLayer::custom(envelope::panicked))
         .layer(from_fn(security::check))
         .layer(from_fn_with_state(state.clone(), metrics::observe))

@@ -2,8 +2,8 @@
 
 use super::extract::{Body, Caller, Query, Reply, Wire, id};
 use super::route::{Parameter, Route};
-use super::state::AppState;
 use crate::error::ApiError;
+use crate::state::AppState;
 use axum::Json;
 use axum::extract::State;
 use domain::agent::AgentProfile;

@@ -2,8 +2,8 @@
 
 use super::extract::{Caller, Id, Reply};
 use super::route::Route;
-use super::state::AppState;
 use super::tasks::Done;
+use crate::state::AppState;
 use axum::extract::State;
 use domain::ids::PromptId;
 

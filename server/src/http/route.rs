@@ -1,7 +1,7 @@
 //! A route as data: where, what it is called with, what it answers. Router, OpenAPI document and coverage test are made of it.
 
 use super::extract::Wire;
-use super::state::AppState;
+use crate::state::AppState;
 use axum::handler::Handler;
 use axum::routing::{MethodRouter, delete, get, patch, post};
 use http::Method;

@@ -3,7 +3,7 @@
 use super::extract::{Body, Caller, Id, Query, Reply, Wire, id};
 use super::messages::Prompt;
 use super::route::{Parameter, Route};
-use super::state::AppState;
+use crate::state::AppState;
 use axum::Json;
 use axum::extract::State;
 use domain::ids::SessionId;

@@ -3,8 +3,8 @@
 use super::extract::{Body, Caller, Id, Query, Reply, Wire};
 use super::messages::Prompt;
 use super::route::{Parameter, Route};
-use super::state::AppState;
 use crate::error::ApiError;
+use crate::state::AppState;
 use axum::Json;
 use axum::extract::State;
 use board::Archived;

@@ -1,9 +1,9 @@
 //! What one client may ask for: its list of tools, and a call to one of them.
 
 use super::Patience;
+use super::identity::Identity;
 use super::lists::{Client, Lists};
 use super::tool::Call;
-use super::transport::Identity;
 use crate::error::{refusal_of, tool_error};
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, DiscoverResult,

@@ -15,6 +15,7 @@
 mod agents;
 mod auth;
 mod connection;
+mod identity;
 mod lists;
 mod messages;
 mod questions;
@@ -28,7 +29,6 @@ mod workspaces;
 pub use lists::Lists;
 pub use tool::{Call, Hints, Tool};
 
-use crate::http::AppState;
 use crate::runtime;
 use axum::extract::{Request, State};
 use axum::response::Response;
@@ -109,9 +109,9 @@ pub fn all_tools() -> Vec<Tool> {
 }
 
 /// Answers at [`PATH`].
-pub(crate) async fn serve(State(app): State<AppState>, request: Request) -> Response {
-    match auth::identify(&app.board, request.headers()).await {
-        Ok(actor) => app.mcp.transport.serve(actor, request).await,
+pub(crate) async fn serve(State(mcp): State<Mcp>, request: Request) -> Response {
+    match auth::identify(&mcp.lists.board, request.headers()).await {
+        Ok(actor) => mcp.transport.serve(actor, request).await,
         Err(refused) => refused,
     }
 }

@@ -1,7 +1,7 @@
 //! A tool as data, and a call to it.
 
 use super::Patience;
-use super::transport::Identity;
+use super::identity::Identity;
 use crate::schema::Schema;
 use board::{Actor, Board, BoardError};
 use domain::error::Refusal;

@@ -7,6 +7,7 @@
 
 use super::Patience;
 use super::connection::Connection;
+use super::identity::Identity;
 use super::lists::Lists;
 use axum::body::{Body, BodyDataStream};
 use axum::extract::Request;
@@ -28,15 +29,6 @@ use tokio_util::sync::{CancellationToken, DropGuard};
 const SESSION_ID: &str = "mcp-session-id";
 /// The largest message; the board takes texts of up to 256 KiB.
 const BODY_LIMIT: usize = 1024 * 1024;
-
-/// What a call finds in its request's extensions.
-#[derive(Debug, Clone)]
-pub(super) struct Identity {
-    /// Who calls.
-    pub(super) actor: Actor,
-    /// Cancelled when the client is cut off before it has the answer.
-    pub(super) gone: CancellationToken,
-}
 
 /// The HTTP side of the route.
 pub(super) struct Transport {

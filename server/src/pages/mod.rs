@@ -4,14 +4,14 @@ mod site;
 
 pub use site::Site;
 
-use crate::http::AppState;
+use crate::feed::Feed;
 use app::App;
 use app::live::LiveCursor;
 use axum::Router;
 use axum::body::Body;
 use axum::extract::{Request, State};
 use axum::response::{IntoResponse, Response};
-use board::Actor;
+use board::{Actor, Board};
 use http::StatusCode;
 use leptos::config::LeptosOptions;
 use leptos::prelude::provide_context;
@@ -21,40 +21,51 @@ use std::sync::Arc;
 /// The name that the build gives to the browser's half.
 const NAME: &str = "flightdeck";
 
+/// What pages need of the server.
+#[derive(Debug, Clone)]
+pub struct Pages {
+    /// The only thing that doors call.
+    pub board: Board,
+    /// Where the event feed stands.
+    pub feed: Feed,
+    /// The files of the browser's half.
+    pub site: Arc<Site>,
+}
+
 /// Pages, server functions and files; whatever nothing else answers ends here.
-pub fn router(state: &AppState) -> Router<AppState> {
+pub fn router(pages: &Pages) -> Router {
     let options = LeptosOptions::builder().output_name(NAME).build();
-    let context = context(state);
     Router::<LeptosOptions>::new()
         .leptos_routes_with_context(
             &options,
             generate_route_list(App),
-            context,
+            context(pages),
             app::shell::shell,
         )
-        .with_state(options)
+        .with_state::<Pages>(options)
         .fallback(file_or_page)
+        .with_state(pages.clone())
 }
 
 /// What pages and server functions find in their context beside the request.
-fn context(state: &AppState) -> impl Fn() + Clone + Send + Sync + 'static {
-    let state = state.clone();
+fn context(pages: &Pages) -> impl Fn() + Clone + Send + Sync + 'static {
+    let pages = pages.clone();
     move || {
-        provide_context(state.board.clone());
+        provide_context(pages.board.clone());
         // Bound to loopback and without accounts, the person at the machine is the operator; see `http::security`.
         provide_context(Actor::Operator);
-        provide_context(state.site.assets().clone());
-        provide_context(LiveCursor(state.feed.head()));
+        provide_context(pages.site.assets().clone());
+        provide_context(LiveCursor(pages.feed.head()));
     }
 }
 
 /// A file of the site, or else the app's own page for an address that it does not know.
-async fn file_or_page(State(state): State<AppState>, request: Request) -> Response {
+async fn file_or_page(State(pages): State<Pages>, request: Request) -> Response {
     let (parts, _body) = request.into_parts();
-    if let Some(file) = state.site.file(&parts).await {
+    if let Some(file) = pages.site.file(&parts).await {
         return file;
     }
-    let context = context(&state);
+    let context = context(&pages);
     let request = Request::from_parts(parts, Body::empty());
     let mut page =
         leptos_axum::render_app_to_stream_with_context(context, app::shell::shell)(request)

@@ -180,7 +180,7 @@ async fn many_listeners_all_hear_a_storm() {
         let mut last = listener.position();
         for _ in 0..20 {
             let told = crate::support::soon(listener.next()).await.unwrap();
-            let server::http::events::Told::Event(event) = told else {
+            let server::feed::Told::Event(event) = told else {
                 panic!("nothing was missing");
             };
             assert!(event.event.id > last);
@@ -213,7 +213,7 @@ async fn a_slow_listener_misses_nothing() {
     let mut position = slow.position();
     while position < last {
         let told = crate::support::soon(slow.next()).await.unwrap();
-        let server::http::events::Told::Event(event) = told else {
+        let server::feed::Told::Event(event) = told else {
             panic!("nothing was missing");
         };
         assert_eq!(event.event.id, position + 1);

@@ -1,7 +1,15 @@
-//! The doors, from outside: a real server in this process, its own data folder, a free port.
+//! The server, from outside.
 //!
-//! Most tests run it without the runtime and play the agent themselves (`support::agent`), so that each step is theirs to take.
+//! `journey` and `kill` run the real binary as a process of its own (`process`), with real agents, on both engines. Everything
+//! else tests the doors of a real server in this process: its own data folder, a free port. Most of those tests run it without
+//! the runtime and play the agent themselves (`support::agent`), so that each step is theirs to take.
 
+#![expect(
+    clippy::unwrap_used,
+    reason = "a test that panics has failed, and says where"
+)]
+
+mod process;
 mod support;
 
 mod answers;
@@ -9,6 +17,8 @@ mod bad_input;
 mod command_line;
 mod doors;
 mod feed;
+mod journey;
+mod kill;
 mod openapi;
 mod operators;
 mod pages;

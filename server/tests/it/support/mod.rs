@@ -66,7 +66,7 @@ impl TestApp {
         &self.server.state().mcp
     }
 
-    pub(crate) fn feed(&self) -> &server::http::events::Feed {
+    pub(crate) fn feed(&self) -> &server::feed::Feed {
         &self.server.state().feed
     }
 

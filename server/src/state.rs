@@ -1,9 +1,10 @@
 //! What every route can reach.
 
-use super::events::Feed;
-use super::metrics::Metrics;
+use crate::feed::Feed;
 use crate::mcp::Mcp;
+use crate::metrics::Metrics;
 use crate::pages::Site;
+use axum::extract::FromRef;
 use board::Board;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -26,6 +27,12 @@ pub struct AppState {
     pub runtime: Arc<RuntimeHealth>,
     /// Ends what would never end by itself.
     pub shutdown: CancellationToken,
+}
+
+impl FromRef<AppState> for Mcp {
+    fn from_ref(app: &AppState) -> Self {
+        app.mcp.clone()
+    }
 }
 
 /// What the runtime lets others know of itself.

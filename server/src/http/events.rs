@@ -4,14 +4,11 @@
 //! up where it broke off. Events say what changed and carry nothing else: the client reads it again. When the log no longer
 //! reaches back that far, an event named `reset` says that everything may have changed.
 
-mod feed;
-
-pub use feed::{Feed, Listener, Shared, Told};
-
 use super::extract::{Caller, Query, id};
 use super::route::{Parameter, Route};
-use super::state::AppState;
 use crate::error::ApiError;
+use crate::feed::{Listener, Told};
+use crate::state::AppState;
 use axum::extract::State;
 use axum::response::sse::{Event as Line, KeepAlive, Sse};
 use axum::response::{IntoResponse, Response};

@@ -4,13 +4,11 @@
 //! against them before they are read, and the tests check every answer they get.
 
 use super::route::{Answer, Parameter, Route};
-use super::state::AppState;
-use super::{API, api_routes, plain_routes};
-use crate::schema::Schema;
+use super::{API, api_routes, plain_routes, schemas};
+use crate::state::AppState;
 use axum::Json;
 use axum::extract::State;
 use serde_json::{Map, Value, json};
-use std::collections::HashMap;
 use std::sync::LazyLock;
 
 pub(super) fn routes() -> Vec<Route> {
@@ -22,8 +20,6 @@ pub(super) fn routes() -> Vec<Route> {
 }
 
 static DOCUMENT: LazyLock<Value> = LazyLock::new(|| {
-    let schemas: Value =
-        serde_json::from_str(include_str!("schemas.json")).expect("schemas.json is JSON");
     let mut paths = Map::new();
     let api = api_routes()
         .into_iter()
@@ -50,31 +46,14 @@ static DOCUMENT: LazyLock<Value> = LazyLock::new(|| {
         // Bound to loopback and without accounts nothing has to be shown; where the request comes from is checked.
         "security": [{}],
         "paths": paths,
-        "components": {"schemas": schemas},
+        "components": schemas::components()["components"].clone(),
     })
-});
-
-/// The compiled schemas of bodies, by name.
-static BODIES: LazyLock<HashMap<&'static str, Schema>> = LazyLock::new(|| {
-    api_routes()
-        .iter()
-        .filter_map(|route| route.body)
-        .map(|name| (name, Schema::component(&DOCUMENT, name)))
-        .collect()
 });
 
 /// The document.
 #[must_use]
 pub fn document() -> &'static Value {
     &DOCUMENT
-}
-
-/// The compiled schema of a body.
-///
-/// # Panics
-/// When no route takes such a body.
-pub(super) fn body_schema(name: &str) -> &'static Schema {
-    BODIES.get(name).expect("only bodies of routes are checked")
 }
 
 async fn show(State(_app): State<AppState>) -> Json<&'static Value> {
