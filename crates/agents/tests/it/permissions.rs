@@ -249,10 +249,10 @@ async fn an_agent_that_judges_for_itself_is_told_whose_tools_to_allow() {
         });
         drop(Agent::launch(spec).await);
         let heard = std::fs::read_to_string(folder.path().join("canned.heard")).expect("kept");
-        let opened: Vec<serde_json::Value> = heard
+        let opened: Vec<Value> = heard
             .lines()
             .map(|line| serde_json::from_str(line).expect("JSON"))
-            .filter(|message: &serde_json::Value| message["params"]["cwd"].is_string())
+            .filter(|message: &Value| message["params"]["cwd"].is_string())
             .collect();
         assert_eq!(opened.len(), 2, "load, then new: {heard}");
         for message in opened {
