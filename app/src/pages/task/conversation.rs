@@ -38,15 +38,22 @@ pub(super) fn ConversationOfTask(
     first: Option<(SessionId, TranscriptPage)>,
 ) -> impl IntoView {
     let first = StoredValue::new(first);
+    // A transcript that is come back to is read anew.
+    Effect::new(move |before: Option<Option<SessionId>>| {
+        let shown = room.shown.get();
+        if before.is_some_and(|before| before != shown) {
+            first.set_value(None);
+        }
+        shown
+    });
     view! {
         <div class="task-talk">
             {move || match room.shown.get() {
                 Some(session) => {
-                    let first = first
-                        .try_update_value(Option::take)
-                        .flatten()
-                        .filter(|(of, _)| *of == session)
-                        .map(|(_, page)| page);
+                    let first = first.with_value(|first| {
+                        let (of, page) = first.as_ref()?;
+                        (*of == session).then(|| page.clone())
+                    });
                     view! { <Conversation room session first/> }.into_any()
                 }
                 None => view! { <NotStarted room/> }.into_any(),

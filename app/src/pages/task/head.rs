@@ -109,6 +109,11 @@ fn actions(room: Room, workbench: Workbench) -> Vec<MenuItem> {
     let mut items = Vec::new();
     if !archived {
         items.push(item(
+            t!(locale, taskpage.rename).to_owned(),
+            Glyph::Pencil,
+            Callback::new(move |()| room.renaming.set(true)),
+        ));
+        items.push(item(
             t!(locale, taskpage.add_subtask).to_owned(),
             Glyph::Plus,
             Callback::new(move |()| workbench.open_subtask(id)),

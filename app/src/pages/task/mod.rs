@@ -46,61 +46,29 @@ use serde::{Deserialize, Serialize};
 /// The page of the task that the address names.
 #[component]
 pub fn TaskPage() -> impl IntoView {
+    let live = use_live();
+    let query = use_query_map();
     let params = use_params_map();
     let id = Memo::new(move |_| {
         params.with(|params| params.get("id").and_then(|id| id.parse::<TaskId>().ok()))
     });
-    move || match id.get() {
-        Some(id) => view! { <Task id/> }.into_any(),
-        None => view! { <Missing/> }.into_any(),
-    }
-}
-
-/// What the page begins with.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-struct Loaded {
-    view: TaskPageView,
-    related: RelatedTasks,
-    /// The newest messages of the session that is shown first.
-    transcript: Option<(SessionId, TranscriptPage)>,
-}
-
-async fn load(id: TaskId, wanted: Option<SessionId>, live: Live) -> Result<Loaded, AppError> {
-    // Listening begins before reading: what happens in between is heard and read again.
-    let listen = |topic| untrack(|| live.revision(topic));
-    listen(Topic::Task(id));
-    let view = task_page(id).await?;
-    let related = task_related(id).await?;
-    let transcript = match room::first_session(&view.sessions, wanted) {
-        Some(session) => {
-            listen(Topic::Transcript(session));
-            // Noted while nobody looked; the page that is read now has it all.
-            let _ = live.take_changed(session);
-            Some((session, transcript(session, None).await?))
-        }
-        None => None,
-    };
-    Ok(Loaded {
-        view,
-        related,
-        transcript,
-    })
-}
-
-#[component]
-fn Task(id: TaskId) -> impl IntoView {
-    let live = use_live();
-    let query = use_query_map();
+    // Made here and not where the id is read below: what the server renders may be asked for more than once, and server and browser
+    // must count their resources alike.
     let first = Resource::new(
-        move || id,
-        move |id| load(id, query.with_untracked(room::wanted_session), live),
+        move || id.get(),
+        move |id| async move {
+            match id {
+                Some(id) => load(id, query.with_untracked(room::wanted_session), live).await,
+                None => Ok(None),
+            }
+        },
     );
     view! {
         <Suspense fallback=|| view! { <Skeleton lines=6/> }>
             {move || Suspend::new(async move {
                 match first.await {
-                    Ok(loaded) => view! { <Present loaded/> }.into_any(),
-                    Err(error) if error.code() == ErrorCode::NotFound => view! { <Missing/> }.into_any(),
+                    Ok(Some(loaded)) => view! { <Present loaded/> }.into_any(),
+                    Ok(None) => view! { <Missing/> }.into_any(),
                     Err(error) => {
                         view! {
                             <div class="p-4">
@@ -113,6 +81,46 @@ fn Task(id: TaskId) -> impl IntoView {
             })}
         </Suspense>
     }
+}
+
+/// What the page begins with.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+struct Loaded {
+    view: TaskPageView,
+    related: RelatedTasks,
+    /// The newest messages of the session that is shown first.
+    transcript: Option<(SessionId, TranscriptPage)>,
+}
+
+/// Everything the page begins with; `None` when there is no such task.
+async fn load(
+    id: TaskId,
+    wanted: Option<SessionId>,
+    live: Live,
+) -> Result<Option<Loaded>, AppError> {
+    // Listening begins before reading: what happens in between is heard and read again.
+    let listen = |topic| untrack(|| live.revision(topic));
+    listen(Topic::Task(id));
+    let view = match task_page(id).await {
+        Ok(view) => view,
+        Err(error) if error.code() == ErrorCode::NotFound => return Ok(None),
+        Err(error) => return Err(error),
+    };
+    let related = task_related(id).await?;
+    let transcript = match room::first_session(&view.sessions, wanted) {
+        Some(session) => {
+            listen(Topic::Transcript(session));
+            // Noted while nobody looked; the page that is read now has it all.
+            let _ = live.take_changed(session);
+            Some((session, transcript(session, None).await?))
+        }
+        None => None,
+    };
+    Ok(Some(Loaded {
+        view,
+        related,
+        transcript,
+    }))
 }
 
 /// The page once it is loaded.

@@ -37,6 +37,8 @@ pub(super) struct Room {
     pub(super) draft: RwSignal<String>,
     pub(super) outgoing: Outgoing,
     pub(super) show_logs: RwSignal<bool>,
+    /// The title is a field at present.
+    pub(super) renaming: RwSignal<bool>,
     /// What the shown session said last.
     pub(super) last_said: RwSignal<LastSaid>,
     pub(super) toasts: Toasts,
@@ -75,6 +77,7 @@ impl Room {
             draft,
             outgoing: Outgoing::new(),
             show_logs: RwSignal::new(false),
+            renaming: RwSignal::new(false),
             last_said: RwSignal::new(LastSaid::default()),
             toasts: use_toasts(),
             locale: use_locale(),

@@ -102,7 +102,7 @@ pub(super) fn SessionTabs(room: Room) -> impl IntoView {
     }
 }
 
-const MENU_CLASS: &str = "inline-flex flex-row-reverse items-center gap-1 h-7 max-sm:h-11 px-2 rounded-md text-12 text-muted \
+const MENU_CLASS: &str = "session-menu inline-flex flex-row-reverse items-center gap-1 h-7 max-sm:h-11 px-2 rounded-md text-12 text-muted \
                           hover:bg-hover hover:text-text";
 
 /// The agent of the session that is shown, and what can be done with the session.

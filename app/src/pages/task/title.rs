@@ -35,14 +35,18 @@ fn fault(title: &str) -> Option<Fault> {
 pub(super) fn TaskTitle(room: Room) -> impl IntoView {
     let locale = room.locale;
     let title = room.part(|view: &TaskPageView| view.task.title.clone());
-    let editing = RwSignal::new(false);
-    let text = RwSignal::new(String::new());
+    let editing = room.renaming;
+    let text = RwSignal::new(title.get_untracked());
     let refusal = RwSignal::new(None::<String>);
     let field = NodeRef::<Input>::new();
-    let begin = Callback::new(move |()| {
-        text.set(title.get_untracked());
-        refusal.set(None);
-        editing.set(true);
+    let begin = Callback::new(move |()| editing.set(true));
+    Effect::new(move |before: Option<bool>| {
+        let now = editing.get();
+        // It begins with the title as it is, unless it comes back since the server refused what was typed.
+        if before == Some(false) && now && refusal.with_untracked(Option::is_none) {
+            text.set(title.get_untracked());
+        }
+        now
     });
     Effect::new(move |_| {
         if let Some(field) = field.get() {
@@ -92,18 +96,21 @@ pub(super) fn TaskTitle(room: Room) -> impl IntoView {
             fallback=move || {
                 view! {
                     <h1
-                        class="min-w-0 truncate text-16"
+                        class="task-title"
                         data-testid="task-title"
                         on:dblclick=move |_| begin.run(())
                     >
                         {title}
                     </h1>
-                    <IconButton
-                        glyph=Glyph::Pencil
-                        label=t!(locale, taskpage.rename)
-                        on_press=begin
-                        test_id="task-rename"
-                    />
+                    // On a phone the words need the room; there it is in the menu only.
+                    <span class="flex max-sm:hidden">
+                        <IconButton
+                            glyph=Glyph::Pencil
+                            label=t!(locale, taskpage.rename)
+                            on_press=begin
+                            test_id="task-rename"
+                        />
+                    </span>
                 }
             }
         >
@@ -135,6 +142,7 @@ pub(super) fn TaskTitle(room: Room) -> impl IntoView {
                             on:keydown=move |event| {
                                 if event.key() == "Escape" {
                                     event.prevent_default();
+                                    refusal.set(None);
                                     editing.set(false);
                                 }
                             }

@@ -77,10 +77,16 @@ fn status(word: Option<&str>) -> ToolStatus {
     }
 }
 
+/// Calls over MCP carry their arguments one level down.
 fn telling(input: &Value) -> Option<&str> {
-    TELLING
-        .iter()
-        .find_map(|key| input.get(key).and_then(Value::as_str))
+    [Some(input), input.get("arguments")]
+        .into_iter()
+        .flatten()
+        .find_map(|object| {
+            TELLING
+                .iter()
+                .find_map(|key| object.get(key).and_then(Value::as_str))
+        })
 }
 
 fn first_line(text: &str) -> String {
@@ -152,6 +158,11 @@ mod tests {
         );
         assert_eq!(ours.name, "create_task_kandev");
         assert_eq!(ours.target.as_deref(), Some("Two"));
+        let nested = call(
+            "ask",
+            json!({"tool": "ask", "arguments": {"prompt": "Why?"}}),
+        );
+        assert_eq!(nested.target.as_deref(), Some("Why?"));
     }
 
     #[test]
