@@ -75,7 +75,7 @@ pub fn TaskCard(
             }}
             {move || error.get().map(|error| view! { <p class="text-12 text-failed line-clamp-2">{error}</p> })}
             <div class="flex items-center gap-2 min-h-5 text-12 text-muted">
-                <span class="truncate">{agent}</span>
+                {move || agent.get().map(|agent| view! { <span class="truncate">{agent}</span> })}
                 {move || {
                     match running_since.get() {
                         Some(since) => view! { <Elapsed since/> }.into_any(),

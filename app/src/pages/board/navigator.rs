@@ -2,7 +2,7 @@
 
 use crate::components::button::IconButton;
 use crate::components::glyph::Glyph;
-use crate::i18n::{t, use_locale};
+use crate::i18n::{plural, t, use_locale};
 use crate::pages::workbench::use_workbench;
 use leptos::html::Div;
 use leptos::prelude::*;
@@ -49,17 +49,26 @@ pub fn Navigator(
     let place = Memo::new(move |_| {
         let at = shown.get();
         workbench.steps.with(|steps| {
-            let name = steps.get(at).map(|step| step.name.clone());
-            (name.unwrap_or_default(), at + 1, steps.len())
+            let step = steps.get(at);
+            let (name, color) = step
+                .map(|step| (step.name.clone(), step.color.clone()))
+                .unwrap_or_default();
+            let cards = step.map_or(0, |step| workbench.cards(step.id).len());
+            (name, color, cards, at + 1, steps.len())
         })
     });
     view! {
         <nav class="board-navigator" data-testid="mobile-board-navigator" aria-label=t!(locale, board.steps)>
             <IconButton glyph=Glyph::ChevronLeft label=t!(locale, board.previous_step) on_press=go(-1)/>
-            <span class="flex-1 min-w-0 truncate text-center" aria-live="polite">
-                <span class="font-semibold">{move || place.with(|(name, ..)| name.clone())}</span>
-                <span class="text-12 text-muted ml-2">
-                    {move || place.with(|(_, n, of)| t!(locale, board.count_of, n = *n, most = *of))}
+            <span class="flex flex-1 min-w-0 items-center justify-center gap-2" aria-live="polite">
+                <span class="board-dot" data-color=move || place.with(|(_, color, ..)| color.clone()) aria-hidden="true"></span>
+                <span class="min-w-0 truncate font-semibold">{move || place.with(|(name, ..)| name.clone())}</span>
+                <span class="text-12 text-muted">
+                    <span aria-hidden="true">{move || place.with(|(_, _, cards, ..)| *cards)}</span>
+                    <span class="sr-only">{move || place.with(|(_, _, cards, ..)| plural!(locale, board.tasks, *cards))}</span>
+                </span>
+                <span class="text-12 text-muted">
+                    {move || place.with(|(.., n, of)| t!(locale, board.column_of, n = *n, of = *of))}
                 </span>
             </span>
             <IconButton glyph=Glyph::ChevronRight label=t!(locale, board.next_step) on_press=go(1)/>

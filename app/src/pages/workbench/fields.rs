@@ -107,7 +107,7 @@ pub fn PromptField(
             <label class="flex flex-col gap-1 text-13 font-medium">
                 {t!(locale, board.prompt)}
                 <textarea
-                    class="field field-growing font-normal"
+                    class="field field-growing min-h-[7rem] font-normal"
                     rows="5"
                     data-testid=test_id
                     aria-describedby=described_by
@@ -144,14 +144,7 @@ pub fn ProfileField(
     let agents = LocalResource::new(agent_list);
     let choices = move || {
         match agents.get() {
-        None => {
-            view! {
-                <select class="field font-normal" disabled data-testid=test_id>
-                    <option>{t!(locale, common.loading)}</option>
-                </select>
-            }
-            .into_any()
-        }
+        None => ().into_any(),
         Some(Err(error)) => {
             view! {
                 <span class="flex items-center gap-2 font-normal">
@@ -194,7 +187,14 @@ pub fn ProfileField(
     view! {
         <label class="flex flex-col gap-1 text-13 font-medium">
             {t!(locale, board.agent)}
-            {choices}
+            // Its own, so that nothing around the dialog waits for the list.
+            <Suspense fallback=move || {
+                view! {
+                    <select class="field font-normal" disabled>
+                        <option>{t!(locale, common.loading)}</option>
+                    </select>
+                }
+            }>{choices}</Suspense>
         </label>
     }
     .into_any()

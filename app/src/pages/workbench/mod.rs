@@ -36,7 +36,8 @@ use search::Search;
 pub fn Layout() -> impl IntoView {
     let board = Resource::new(|| (), |()| board_page(None, None));
     view! {
-        <Suspense fallback=Loading>
+        // What a page reads later must never put the skeleton in the place of everything.
+        <Transition fallback=Loading>
             {move || Suspend::new(async move {
                 match board.await {
                     Ok(view) => view! { <Loaded view/> }.into_any(),
@@ -52,7 +53,7 @@ pub fn Layout() -> impl IntoView {
                     }
                 }
             })}
-        </Suspense>
+        </Transition>
     }
 }
 
