@@ -16,43 +16,45 @@ export interface Options {
 }
 
 export class World {
+  claude!: Agent;
+  codex!: Agent;
+  board: Board;
+
   private constructor(
-    private folder: string,
+    private readonly folder: string,
     private readonly env: Record<string, string>,
     readonly model: Model,
     readonly trap: Trap,
     private server: Server,
-    public board: Board,
-    readonly claude: Agent,
-    readonly codex: Agent,
-  ) {}
+  ) {
+    this.board = new Board(server.url);
+  }
 
   /** Starts one that is gone after the test. */
   static async start(test: TestContext, { script, codexModel }: Options): Promise<World> {
     forgetEnvironment();
     const folder = await mkdtemp(path.join(tmpdir(), "flightdeck-agents-"));
     const model = await Model.start(script);
+    test.after(() => model.stop());
     const trap = await Trap.start();
+    test.after(() => trap.stop());
     const env = { HOME: path.join(folder, "home") };
     const server = await Server.start({ dataDir: path.join(folder, "data"), env });
-    const board = new Board(server.url);
+    const world = new World(folder, env, model, trap, server);
+    test.after(() => world.end());
     const surroundings = (name: string): Surroundings => ({
       home: path.join(folder, name),
       model: model.url,
       offline: trap.env(),
     });
-    const add = (agent: CommandLine) => board.post<Agent>("/agents", agent);
-    const parent = await add(named(await claude(surroundings("claude"))));
-    const child = await add(named(await codex(surroundings("codex"), codexModel)));
-    const world = new World(folder, env, model, trap, server, board, parent, child);
-    test.after(() => world.end());
+    const add = async (agent: Promise<CommandLine>) => world.board.post<Agent>("/agents", named(await agent));
+    world.claude = await add(claude(surroundings("claude")));
+    world.codex = await add(codex(surroundings("codex"), codexModel));
     return world;
   }
 
   private async end(): Promise<void> {
     await this.server.stop();
-    await this.model.stop();
-    await this.trap.stop();
     await rm(this.folder, { recursive: true, force: true });
   }
 
