@@ -4,21 +4,18 @@
 //! row goes when the agent has accepted the prompt. After a crash an `attempted` row says that the agent may have it: then its
 //! history is searched for the prompt's id, and the prompt is sent again only when it is not there.
 
-use crate::launch::{LaunchPlan, profile_of};
-use crate::transition::{Work, find_step, load_session, load_task, queue_and_gate};
-use crate::{Actor, Board, Result};
-use domain::context::{FirstTurn, fresh_conversation, header};
+use crate::launch::LaunchPlan;
+use crate::transition::{Work, load_session, load_task, queue_and_gate};
+use crate::{Board, Result};
 use domain::effect::EffectKind;
 use domain::error::Refusal;
 use domain::ids::{MessageId, PromptId, SessionId, TaskId, TurnId};
 use domain::message::{AuthorType, Message, MessageType};
-use domain::profile::question_route;
-use domain::queue::{self, QueuedBy, QueuedPrompt, QueuedState};
+use domain::queue::{self, QueuedState};
 use domain::session::{Session, SessionCommand, SessionState};
 use domain::task::{Task, TaskCommand};
 use domain::turn::{Turn, TurnCommand, TurnState};
-use domain::workflow::{MoveTrigger, Step, TurnMoment, step_after};
-use serde_json::json;
+use domain::workflow::Step;
 
 /// A prompt on its way to an agent.
 #[derive(Debug, Clone)]
@@ -281,209 +278,6 @@ impl Work {
             .any(|session| session.id != except && session.state.is_busy()))
     }
 
-    /// Makes turn and transcript message, marks the row, and moves the card if its step says so.
-    async fn deliver(
-        &mut self,
-        task: &mut Task,
-        session: &mut Session,
-        mut row: QueuedPrompt,
-        fresh_because: Option<&str>,
-    ) -> Result<Delivery> {
-        if matches!(
-            row.queued_by,
-            QueuedBy::User | QueuedBy::Agent | QueuedBy::Server
-        ) {
-            self.before_turn(task, session).await?;
-        }
-        session.generation += 1;
-        self.save_session(session).await?;
-        let hidden = self
-            .hidden_context(task, session, &row, fresh_because)
-            .await?;
-        let turn = Turn {
-            id: TurnId::new(),
-            session_id: session.id,
-            task_id: task.id,
-            state: TurnState::Dispatching,
-            prompt_id: row.id,
-            generation: session.generation,
-            step_id_at_start: Some(task.workflow_step_id),
-            stop_reason: None,
-            stored_bytes: 0,
-            started_at: self.now,
-            completed_at: None,
-        };
-        store::turns::insert(&mut self.tx, &turn).await?;
-        row.turn_id = Some(turn.id);
-        store::queue::mark_attempted(&mut self.tx, &row).await?;
-        let mut metadata = row.metadata.clone();
-        metadata.insert("prompt_id".to_owned(), json!(row.id));
-        self.add_message(&Message {
-            id: MessageId::new(),
-            session_id: session.id,
-            task_id: task.id,
-            turn_id: Some(turn.id),
-            seq: 0,
-            author_type: AuthorType::User,
-            author_id: row.sender_session_id.map(|id| id.to_string()),
-            content: row.content.clone(),
-            hidden_context: hidden.clone(),
-            message_type: MessageType::Message,
-            metadata,
-            requests_input: false,
-            created_at: self.now,
-            updated_at: self.now,
-        })
-        .await?;
-        self.queue_event(task.id, session.id).await?;
-        let attempted_before = row.attempts > 0;
-        Ok(delivery(&row, turn.id, hidden, attempted_before))
-    }
-
-    /// Sends a prompt again that was attempted before and is not in the agent's history: same turn, same message.
-    async fn redeliver(
-        &mut self,
-        task: &Task,
-        session: &Session,
-        row: &QueuedPrompt,
-        fresh_because: Option<&str>,
-    ) -> Result<Delivery> {
-        let turn = row
-            .turn_id
-            .ok_or_else(|| Refusal::conflict("an attempted prompt without a turn"))?;
-        store::queue::mark_attempted(&mut self.tx, row).await?;
-        let hidden = self
-            .hidden_context(task, session, row, fresh_because)
-            .await?;
-        Ok(delivery(row, turn, hidden, true))
-    }
-
-    async fn hidden_context(
-        &mut self,
-        task: &Task,
-        session: &Session,
-        row: &QueuedPrompt,
-        fresh_because: Option<&str>,
-    ) -> Result<Option<String>> {
-        if session.is_passthrough {
-            return Ok(None);
-        }
-        let mut blocks = vec![header(row.id, task.id, session.id)];
-        // A prompt that is sent again has its turn already, and that one is not an earlier one.
-        let earlier =
-            store::turns::count(&mut self.tx, session.id).await? - i64::from(row.turn_id.is_some());
-        let first = session.generation <= 1;
-        if first || fresh_because.is_some() {
-            let parent = match task.parent_id {
-                Some(id) => store::tasks::find(&mut self.tx, id).await?,
-                None => None,
-            };
-            let steps = store::workflows::steps(&mut self.tx, task.workflow_id).await?;
-            let needs_signal = find_step(&steps, task.workflow_step_id)
-                .is_some_and(|step| step.auto_advance_requires_signal);
-            blocks.push(
-                FirstTurn {
-                    title: &task.title,
-                    parent: parent.as_ref().map(|p| (p.id, p.title.as_str())),
-                    autopilot: task.autopilot,
-                    route: question_route(
-                        task.autopilot,
-                        task.parent_id.is_some(),
-                        session.is_passthrough,
-                    ),
-                    profile: &profile_of(task, session),
-                    step_needs_signal: needs_signal,
-                }
-                .render(),
-            );
-        }
-        if let Some(reason) = fresh_because
-            && earlier > 0
-        {
-            blocks.push(fresh_conversation(reason, earlier));
-        }
-        blocks.extend(row.hidden_context.clone());
-        Ok(Some(blocks.join("\n\n")))
-    }
-
-    /// `on_turn_start` of the card's step.
-    async fn before_turn(&mut self, task: &mut Task, session: &Session) -> Result<()> {
-        store::workflows::clear_signals(&mut self.tx, session.id).await?;
-        // A turn begins already: a step that starts an agent on entry has nothing to start.
-        self.move_by_workflow(task, TurnMoment::Start).await?;
-        Ok(())
-    }
-
-    /// `on_turn_complete` of the card's step, unless a question is open, more waits to be delivered, a signal is missing, or
-    /// the turn was cancelled where a cancel does not count. Gives the step that was entered.
-    async fn after_turn(
-        &mut self,
-        task: &mut Task,
-        session: &Session,
-        turn: &Turn,
-        by_operator: bool,
-    ) -> Result<Option<Step>> {
-        let (rows, gate) = queue_and_gate(&mut self.tx, task, session).await?;
-        let bundles = store::clarifications::pending_of_session(&mut self.tx, session.id).await?;
-        if gate.parent_question_pending || !bundles.is_empty() {
-            store::workflows::clear_signals(&mut self.tx, session.id).await?;
-            return Ok(None);
-        }
-        if gate.closed || !queue::is_at_rest(&rows, gate) {
-            return Ok(None);
-        }
-        let steps = store::workflows::steps(&mut self.tx, task.workflow_id).await?;
-        let Some(step) = find_step(&steps, task.workflow_step_id) else {
-            return Ok(None);
-        };
-        let counts = match turn.state {
-            TurnState::Completed => true,
-            TurnState::Cancelled => by_operator && step.cancel_triggers_turn_complete,
-            TurnState::Failed
-            | TurnState::Interrupted
-            | TurnState::Dispatching
-            | TurnState::Open => false,
-        };
-        if !counts {
-            return Ok(None);
-        }
-        if step.auto_advance_requires_signal
-            && !store::workflows::has_signal(&mut self.tx, session.id, step.id).await?
-        {
-            return Ok(None);
-        }
-        store::workflows::clear_signals(&mut self.tx, session.id).await?;
-        self.move_by_workflow(task, TurnMoment::Complete).await
-    }
-
-    async fn move_by_workflow(
-        &mut self,
-        task: &mut Task,
-        moment: TurnMoment,
-    ) -> Result<Option<Step>> {
-        let steps = store::workflows::steps(&mut self.tx, task.workflow_id).await?;
-        let Some(current) = find_step(&steps, task.workflow_step_id) else {
-            return Ok(None);
-        };
-        let Some(target) = step_after(current, &steps, moment) else {
-            return Ok(None);
-        };
-        let since = self.now.plus_millis(-60_000);
-        let moves = store::workflows::automatic_moves_since(&mut self.tx, task.id, since).await?;
-        if moves >= self.settings.max_automatic_moves {
-            tracing::warn!(task = %task.id, moves, "the workflow moves this task in a loop: it stays where it is");
-            return Ok(None);
-        }
-        let trigger = match moment {
-            TurnMoment::Start => MoveTrigger::OnTurnStart,
-            TurnMoment::Complete => MoveTrigger::AutoComplete,
-        };
-        let target = target.clone();
-        self.place_in_step(task, &target, None, trigger, Actor::System)
-            .await?;
-        Ok(Some(target))
-    }
-
     /// Notes on the task that the host went away while its agent was at work.
     pub(crate) async fn mark_interrupted(&mut self, task: &mut Task) -> Result<()> {
         if task.archived_at.is_none() {
@@ -512,22 +306,5 @@ impl Work {
             updated_at: self.now,
         })
         .await
-    }
-}
-
-fn delivery(
-    row: &QueuedPrompt,
-    turn: TurnId,
-    hidden: Option<String>,
-    attempted_before: bool,
-) -> Delivery {
-    Delivery {
-        prompt: row.id,
-        turn,
-        session: row.session_id,
-        task: row.task_id,
-        hidden,
-        text: row.content.clone(),
-        attempted_before,
     }
 }

@@ -12,6 +12,7 @@ mod settings;
 mod signals;
 mod transition;
 
+mod advance;
 mod agents;
 mod clarifications;
 mod conversation;
@@ -22,6 +23,7 @@ mod events;
 mod launch;
 mod messages;
 mod moves;
+mod outgoing;
 mod pages;
 mod permissions;
 mod prompts;

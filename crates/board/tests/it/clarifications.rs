@@ -1,7 +1,7 @@
 //! Questions to the operator: live, detached, skipped, expired.
 
 use crate::puppet::{Puppet, choice};
-use crate::world::{World, prompted, refused};
+use crate::world::{World, prompted, refused, soon};
 use board::{Actor, TurnOutcome};
 use domain::clarification::{AnswerItem, ClarificationAnswer, ClarificationStatus};
 use domain::error::ErrorCode;
@@ -82,7 +82,7 @@ store::on_both_engines! {
         let outcome = respond(&world, id, &option("q1_opt2")).await.unwrap();
         assert!(outcome.success && outcome.claimed);
         assert_eq!(outcome.status, ClarificationStatus::Answered);
-        let result = waiting.await.unwrap();
+        let result = soon(waiting).await.unwrap();
         assert_eq!(result, json!({"q1": {"selected_option": {"id": "q1_opt2", "label": "Postgres"}}}));
         assert_eq!(outcome.response, Some(result));
         world.run().await;
@@ -140,7 +140,7 @@ store::on_both_engines! {
         let id = ask(&puppet, "Which store?").await;
         let outcome = respond(&world, id, &skip("Decide yourself.")).await.unwrap();
         assert_eq!(outcome.status, ClarificationStatus::Rejected);
-        let result = world.board().clarification_wait(id).await.unwrap();
+        let result = soon(world.board().clarification_wait(id)).await.unwrap();
         assert_eq!(
             result,
             json!({"q1": {"answered": false, "rejected": true}, "rejected": true, "reject_reason": "Decide yourself."})
@@ -251,7 +251,7 @@ store::on_both_engines! {
         assert!(refusal.message.contains("new message"), "{refusal}");
         let shown = puppet.messages_of(MessageType::ClarificationRequest).await.remove(0);
         assert_eq!((&shown.metadata["status"], shown.requests_input), (&json!("expired"), false));
-        let result = world.board().clarification_wait(id).await.unwrap();
+        let result = soon(world.board().clarification_wait(id)).await.unwrap();
         assert_eq!(result, json!({"q1": {"answered": false}}));
     }
 
@@ -301,7 +301,7 @@ store::on_both_engines! {
             async move { board.clarification_wait(id).await.unwrap() }
         });
         world.board().session_stop(&Actor::Operator, puppet.session).await.unwrap();
-        let result: Value = waiting.await.unwrap();
+        let result: Value = soon(waiting).await.unwrap();
         assert_eq!(result, json!({"q1": {"answered": false}}));
         world.run().await;
         assert_eq!(status(&world, id).await, ClarificationStatus::Expired);

@@ -45,9 +45,11 @@ mod node;
 mod puppet;
 mod world;
 
+mod agents;
 mod answering;
 mod asking;
 mod clarifications;
+mod events;
 mod messages;
 mod model;
 mod nodes;

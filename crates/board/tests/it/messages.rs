@@ -1,7 +1,7 @@
 //! `message_task_kandev`: the order of its checks, where a message goes, what becomes of it, whose it is.
 
 use crate::puppet::{Puppet, note};
-use crate::world::{World, prompted, refused};
+use crate::world::{World, prompted, refused, soon};
 use board::{Actor, Settings};
 use domain::error::ErrorCode;
 use domain::ids::{SessionId, TaskId};
@@ -381,9 +381,11 @@ store::on_both_engines! {
             let (parent, task) = (parent.clone(), child.task);
             async move { parent.interrupt(task, "stop that").await.unwrap() }
         });
-        while child.waiting().await.len() < 2 {
-            tokio::task::yield_now().await;
-        }
+        soon(async {
+            while child.waiting().await.len() < 2 {
+                tokio::task::yield_now().await;
+            }
+        }).await;
         // The turn ends by itself before the cancel reaches the agent; the interrupt's prompt is the successor.
         child.end_turn().await;
         world.run().await;

@@ -1,7 +1,7 @@
 //! Two at once, really at once: whoever wins, exactly one does, and the loser is told.
 
 use crate::puppet::{Puppet, choice, note};
-use crate::world::{NODE, World, prompted};
+use crate::world::{NODE, World, prompted, soon};
 use board::{Actor, Board, BoardError, Next, Result};
 use domain::clarification::{AnswerItem, ClarificationAnswer, ClarificationStatus};
 use domain::error::ErrorCode;
@@ -299,7 +299,7 @@ store::on_both_engines! {
             assert_ne!(one.claimed, two.claimed);
             assert_eq!(one.response, two.response, "the loser gets what was recorded");
             assert_eq!((one.status, two.status), (ClarificationStatus::Answered, ClarificationStatus::Answered));
-            assert_eq!(Some(world.board().clarification_wait(id).await.unwrap()), one.response);
+            assert_eq!(Some(soon(world.board().clarification_wait(id)).await.unwrap()), one.response);
             world.check().await;
         }
     }

@@ -164,6 +164,18 @@ store::on_both_engines! {
         assert_eq!(parent.create(both).await.unwrap().task.workflow_step_id, step);
     }
 
+    // Task-domain 1.9: what crosses tasks says whose it is, the first prompt too.
+    async fn the_first_prompt_of_a_delegated_task_says_whose_words_it_is(db: TestDb) {
+        let world = World::new(db).await;
+        let parent = world.working("Parent").await;
+        let child = world.child(&parent, "Child").await;
+        let told = child.transcript().await.remove(0);
+        assert_eq!(told.metadata["sender_task_id"], json!(parent.task));
+        assert_eq!(told.metadata["sender_session_id"], json!(parent.session));
+        let own = parent.transcript().await.remove(0);
+        assert_eq!(own.metadata.get("sender_task_id"), None);
+    }
+
     async fn with_several_workspaces_one_must_be_named(db: TestDb) {
         let world = World::new(db).await;
         let other = world.board().workspace_create(&Actor::Operator, "Other", "").await.unwrap();

@@ -13,6 +13,7 @@ use domain::view::{WorkflowView, WorkspaceView};
 use domain::workflow::Step;
 use std::collections::HashSet;
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 use store::testing::TestDb;
 use store::{Snapshot, Store};
 
@@ -253,6 +254,13 @@ impl World {
             );
         }
     }
+}
+
+/// What is to happen soon; a test that would wait for ever has failed.
+pub(crate) async fn soon<T>(what: impl Future<Output = T>) -> T {
+    tokio::time::timeout(Duration::from_secs(20), what)
+        .await
+        .expect("it happens within the deadline")
 }
 
 /// A task with a title and a first prompt.
