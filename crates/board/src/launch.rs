@@ -3,6 +3,7 @@
 use crate::transition::{load_session, load_task};
 use crate::{Board, Result};
 use domain::agent::{Agent, AgentProfile};
+use domain::effect::EffectKind;
 use domain::error::Refusal;
 use domain::event::{EventKind, NewEvent};
 use domain::ids::{MessageId, PromptId, SessionId, TaskId};
@@ -65,6 +66,8 @@ impl Board {
             task.title_owner_session_id = Some(session.id);
             work.save_task(task).await?;
         }
+        // The session has no agent here. A wish to end the one it had must not end the one that comes now.
+        store::effects::delete(&mut work.tx, EffectKind::StopProcess, session.id, None).await?;
         work.task(task, TaskCommand::LaunchAccepted).await?;
         session.holder = Some(node.to_owned());
         session.lease_until = Some(work.now.plus_millis(self.settings.lease_ms));

@@ -222,6 +222,9 @@ impl Work {
 
     async fn session_ended(&mut self, session: &Session, command: SessionCommand) -> Result<()> {
         store::tokens::revoke_session(&mut self.tx, session.id, self.now).await?;
+        // A wish to deliver from before the end would stand for one made after a resume, and come before the end of the process:
+        // the prompt would go to an agent that is about to be ended.
+        store::effects::delete(&mut self.tx, EffectKind::Dispatch, session.id, None).await?;
         // A failure while a prompt was under way keeps turn and row: whether the agent has it is found out at the resume.
         let undecided =
             |turn: &Turn| command == SessionCommand::Fail && turn.state == TurnState::Dispatching;

@@ -83,8 +83,15 @@ pub async fn claim(
     .iter()
     .map(read)
     .collect::<Result<Vec<_>>>()?;
-    // Neither engine promises an order of what `returning` gives.
-    claimed.sort_by_key(|effect| (effect.run_after, effect.id));
+    // Neither engine promises an order of what `returning` gives. An agent that is to end does so before its session's next
+    // prompt is looked for, also when both were put back and have lost their order.
+    claimed.sort_by_key(|effect| {
+        (
+            effect.kind != EffectKind::StopProcess,
+            effect.run_after,
+            effect.id,
+        )
+    });
     Ok(claimed)
 }
 

@@ -135,6 +135,43 @@ store::on_both_engines! {
         assert_eq!(puppet.last_heard().text, "waits");
     }
 
+    // The wish to deliver is older than the stop; the resume must not hand the prompt to the agent that is being ended.
+    async fn a_stop_and_a_resume_in_one_breath_start_another_agent(db: TestDb) {
+        let world = World::new(db).await;
+        let puppet = world.working("Task").await;
+        let old = world.node().token(puppet.session);
+        puppet.operator_says("waits").await;
+        world.board().session_stop(&Actor::Operator, puppet.session).await.unwrap();
+        world.board().session_resume(&Actor::Operator, puppet.session).await.unwrap();
+        world.run().await;
+        assert!(puppet.is_in_turn());
+        assert_eq!(puppet.last_heard().text, "waits");
+        let new = world.node().token(puppet.session);
+        assert_ne!(new, old);
+        assert_eq!(world.board().authenticate(&new.unwrap()).await.unwrap(), Some(puppet.actor()));
+        puppet.end_turn().await;
+        world.run().await;
+        assert_eq!(puppet.state().await, SessionState::WaitingForInput);
+    }
+
+    // As before, when both follow-ups were put back and come in the wrong order.
+    async fn a_late_wish_to_end_an_agent_does_not_end_its_successor(db: TestDb) {
+        let world = World::new(db).await;
+        let puppet = world.working("Task").await;
+        world.board().session_stop(&Actor::Operator, puppet.session).await.unwrap();
+        let stop = world.board().effect_claim("node-1", 1).await.unwrap().remove(0);
+        world.node().die(puppet.session).await.unwrap();
+        world.board().session_resume(&Actor::Operator, puppet.session).await.unwrap();
+        puppet.operator_says("Go on.").await;
+        world.run().await;
+        assert!(puppet.is_in_turn());
+        world.board().effect_retry(&stop, "node-1").await.unwrap();
+        world.clock.advance(60_000);
+        world.run().await;
+        assert!(world.node().is_live(puppet.session));
+        assert!(puppet.is_in_turn());
+    }
+
     // Task-domain 3.9.
     async fn only_the_direct_parent_stops_a_child(db: TestDb) {
         let world = World::new(db).await;

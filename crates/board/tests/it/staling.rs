@@ -138,6 +138,7 @@ store::on_both_engines! {
         let (parent, child, question) = world.waiting_family().await;
         let stranger = world.working("Stranger").await;
         stranger.tell(child.task, "held").await.unwrap();
+        world.run().await;
         world.board().task_archive(&Actor::Operator, parent.task).await.unwrap();
         assert_stale(&world, &parent, &child, question).await;
         assert_eq!(child.last_heard().text, "held", "the gate is open again");
