@@ -38,37 +38,57 @@ use domain::ids::{SessionId, TaskId};
 use domain::view::{RelatedTasks, TaskPageView};
 use head::Head;
 use leptos::prelude::*;
-use leptos_router::hooks::{use_params_map, use_query_map};
+use leptos_router::hooks::{use_location, use_query_map};
 use related::Related;
 use room::Room;
 use serde::{Deserialize, Serialize};
 
+/// The task that the address names, as it was first read.
+///
+/// It is read by the layout and not by the page: server and browser must count their resources alike, and what stands within the
+/// layout's suspense is made once or twice on the server, as the timing has it.
+#[derive(Debug, Clone, Copy)]
+pub struct TaskOfAddress(Resource<Result<First, AppError>>);
+
+/// Which task was asked for, and what the page begins with if there is such a task.
+type First = (Option<TaskId>, Option<Loaded>);
+
+impl TaskOfAddress {
+    /// Puts it into the context of the pages.
+    pub fn provide() {
+        let live = use_live();
+        let query = use_query_map();
+        let location = use_location();
+        let id = Memo::new(move |_| location.pathname.with(|path| paths::task_of(path)));
+        provide_context(Self(Resource::new(
+            move || id.get(),
+            move |id| async move {
+                let Some(task) = id else {
+                    return Ok((None, None));
+                };
+                let wanted = query.with_untracked(room::wanted_session);
+                Ok((id, load(task, wanted, live).await?))
+            },
+        )));
+    }
+}
+
 /// The page of the task that the address names.
 #[component]
 pub fn TaskPage() -> impl IntoView {
-    let live = use_live();
-    let query = use_query_map();
-    let params = use_params_map();
-    let id = Memo::new(move |_| {
-        params.with(|params| params.get("id").and_then(|id| id.parse::<TaskId>().ok()))
-    });
-    // Made here and not where the id is read below: what the server renders may be asked for more than once, and server and browser
-    // must count their resources alike.
-    let first = Resource::new(
-        move || id.get(),
-        move |id| async move {
-            match id {
-                Some(id) => load(id, query.with_untracked(room::wanted_session), live).await,
-                None => Ok(None),
-            }
-        },
-    );
+    let TaskOfAddress(first) = expect_context();
+    let location = use_location();
+    let id = Memo::new(move |_| location.pathname.with(|path| paths::task_of(path)));
     view! {
         <Suspense fallback=|| view! { <Skeleton lines=6/> }>
             {move || Suspend::new(async move {
                 match first.await {
-                    Ok(Some(loaded)) => view! { <Present loaded/> }.into_any(),
-                    Ok(None) => view! { <Missing/> }.into_any(),
+                    Ok((_, Some(loaded))) if Some(loaded.view.task.id) == id.get_untracked() => {
+                        view! { <Present loaded/> }.into_any()
+                    }
+                    Ok((asked, None)) if asked == id.get_untracked() => view! { <Missing/> }.into_any(),
+                    // Of the task that was shown before; the right one is on its way.
+                    Ok(_) => view! { <Skeleton lines=6/> }.into_any(),
                     Err(error) => {
                         view! {
                             <div class="p-4">
@@ -85,7 +105,7 @@ pub fn TaskPage() -> impl IntoView {
 
 /// What the page begins with.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-struct Loaded {
+pub struct Loaded {
     view: TaskPageView,
     related: RelatedTasks,
     /// The newest messages of the session that is shown first.
