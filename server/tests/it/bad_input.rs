@@ -78,6 +78,7 @@ async fn bodies_that_do_not_fit() {
         (json!({"title": 7}), "/title"),
         (json!({"title": "A", "autopilot": "yes"}), "/autopilot"),
         (json!({"title": "A", "priority": "urgent"}), "/priority"),
+        (json!({"title": "A", "external_id": 1.5}), "/external_id"),
         (json!(["A"]), "$"),
         (json!(null), "$"),
     ] {
@@ -100,6 +101,7 @@ async fn bodies_that_do_not_fit() {
     let tasks = app.get(&format!("/workspaces/{workspace}/tasks")).await;
     assert_eq!(tasks.json["total"], 0);
     for query in [
+        "parent_id=",
         "limit=0",
         "limit=many",
         "stat=TODO",
@@ -115,6 +117,18 @@ async fn bodies_that_do_not_fit() {
             "{query}"
         );
     }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_number_with_a_point_where_a_whole_one_belongs() {
+    let app = TestApp::new().await;
+    let task = app.task(json!({"title": "A"})).await;
+    let path = format!("/tasks/{}/move", task["id"].as_str().unwrap());
+    // JSON Schema calls 334.0 a whole number; the position of a card is not written so.
+    let body = json!({"workflow_step_id": task["workflow_step_id"], "position": 334.0});
+    let reply = app.post(&path, body).await;
+    assert_eq!((reply.status, reply.code()), (400, "VALIDATION_ERROR"));
+    assert!(!reply.message().contains("334"), "{}", reply.message());
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
