@@ -213,7 +213,7 @@ pub fn Refused(
                 view! {
                     <p class="flex items-start gap-2 text-13 text-failed" data-testid="form-error">
                         <Icon glyph=Glyph::CircleAlert class="w-4 h-4 mt-0.5 shrink-0"/>
-                        <span class="min-w-0">{sentence(locale, error)}</span>
+                        <span class="min-w-0">{sentence(locale, &error)}</span>
                     </p>
                 }
             })}
@@ -221,7 +221,7 @@ pub fn Refused(
     }
 }
 
-fn sentence(locale: Locale, error: AppError) -> String {
+fn sentence(locale: Locale, error: &AppError) -> String {
     let what = what_happened(locale, error.code());
     if error.0.message.is_empty() {
         what.to_owned()
