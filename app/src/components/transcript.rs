@@ -140,6 +140,10 @@ const AT_END: i32 = 48;
 const NEAR_TOP: i32 = 200;
 
 /// The scrolling column with the messages in it.
+#[expect(
+    clippy::needless_pass_by_value,
+    reason = "the macro hands properties over by value"
+)]
 #[component]
 pub fn TranscriptList<T, F, V>(
     /// The messages.

@@ -23,6 +23,7 @@ mod catalogue {
         reason = "generated from the message files, whose keys are the documentation"
     )]
     #![expect(
+        clippy::all,
         dead_code,
         unused_imports,
         unused_qualifications,

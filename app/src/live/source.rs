@@ -68,7 +68,8 @@ impl Feed {
         source.set_onerror(Some(failed.as_ref().unchecked_ref()));
         // Names of events are constants, so this cannot fail.
         for kind in EventKind::ALL {
-            let _ = source.add_event_listener_with_callback(kind.as_str(), heard.as_ref().unchecked_ref());
+            let _ = source
+                .add_event_listener_with_callback(kind.as_str(), heard.as_ref().unchecked_ref());
         }
         let _ = source.add_event_listener_with_callback("reset", gap.as_ref().unchecked_ref());
         // The feed lives as long as the page. What is left behind by a failed attempt is a few hundred bytes.

@@ -268,7 +268,7 @@ fn hash_canonical(value: &Value, hasher: &mut Sha256) {
             hasher.update(b"]");
         }
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {
-            hasher.update(value.to_string())
+            hasher.update(value.to_string());
         }
     }
 }

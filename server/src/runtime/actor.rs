@@ -72,7 +72,7 @@ pub(super) async fn run(
                 actor.end_agent().await;
                 return;
             }
-            Wake::Event(event) => actor.on_event(event).await,
+            Wake::Event(event) => actor.on_event(*event).await,
             Wake::Flush => actor.flush().await,
             Wake::Kill => actor.kill_stuck_turn().await,
             Wake::Idle => {
@@ -93,9 +93,18 @@ pub(super) async fn run(
     actor.end_agent().await;
 }
 
+/// What the end of the stream of events means.
+const GONE: AgentEvent = AgentEvent::Exited {
+    exit: agents::event::Exit {
+        code: None,
+        signal: None,
+    },
+    stderr_tail: Vec::new(),
+};
+
 enum Wake {
     Command(Command),
-    Event(AgentEvent),
+    Event(Box<AgentEvent>),
     Flush,
     Kill,
     Idle,
@@ -139,10 +148,7 @@ impl Actor {
             command = mailbox.recv() => command.map(Wake::Command),
             () = at(kill_at) => Some(Wake::Kill),
             () = at(self.flush_at) => Some(Wake::Flush),
-            event = live.events.recv() => Some(event.map_or_else(
-                || Wake::Event(AgentEvent::Exited { exit: agents::event::Exit { code: None, signal: None }, stderr_tail: Vec::new() }),
-                Wake::Event,
-            )),
+            event = live.events.recv() => Some(Wake::Event(Box::new(event.unwrap_or(GONE)))),
             () = at(idle_at) => Some(Wake::Idle),
         }
     }
@@ -416,11 +422,15 @@ impl Actor {
         Ok(())
     }
 
+    #[expect(
+        clippy::wildcard_enum_match_arm,
+        reason = "whatever is not for the actor is for the transcript, which matches on everything"
+    )]
     async fn on_event(&mut self, event: AgentEvent) {
         match event {
             AgentEvent::TurnEnded { prompt, outcome } => self.on_turn_ended(prompt, outcome).await,
             AgentEvent::Exited { exit, stderr_tail } => {
-                self.on_exit(&exit.to_string(), &stderr_tail).await
+                self.on_exit(&exit.to_string(), &stderr_tail).await;
             }
             AgentEvent::PermissionRequest(request) => {
                 self.flush().await;
@@ -514,7 +524,7 @@ impl Actor {
                     Ok(()) => break,
                     Err(error) => {
                         tracing::error!(session = %self.session, error = &error as &dyn std::error::Error,
-                        "the end of a turn was not stored")
+                        "the end of a turn was not stored");
                     }
                 }
             }

@@ -118,7 +118,7 @@ impl Transcript {
             }
             AgentEvent::JunkLine { text } => self.noise(text),
             AgentEvent::OversizedLine { bytes } => {
-                self.noise(&format!("[a line of {bytes} bytes was skipped]"))
+                self.noise(&format!("[a line of {bytes} bytes was skipped]"));
             }
             AgentEvent::PermissionRequest(_)
             | AgentEvent::PermissionAllowed { .. }

@@ -1,5 +1,10 @@
 //! The main job through the real server and real agent processes, and what goes wrong with them.
 
+#![expect(
+    clippy::print_stdout,
+    reason = "the time of the demo is printed, not judged"
+)]
+
 use crate::process::{Data, Server, text};
 use reqwest::{Method, StatusCode};
 use serde_json::json;

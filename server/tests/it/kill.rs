@@ -3,6 +3,11 @@
 //! What must hold whatever the moment: a question ends exactly one way, each prompt is seen by an agent exactly once, no child
 //! waits for nothing. `FLIGHTDECK_TEST_LONG=1` makes it 200 kills; the seed is printed, and `FLIGHTDECK_TEST_SEED` repeats a run.
 
+#![expect(
+    clippy::print_stdout,
+    reason = "the seed and what was tried are printed, so that a failure can be repeated"
+)]
+
 use crate::process::{Data, Server, counts, text};
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};

@@ -103,7 +103,7 @@ fn send_next(room: Room) {
             }
             Err(error) => {
                 let _ = outgoing.failure.try_set(Some(explain(room.locale, &error)));
-                let unsent = outgoing.list.try_update(|list| take_unsent(list));
+                let unsent = outgoing.list.try_update(take_unsent);
                 let _ = room.draft.try_update(|draft| {
                     *draft = put_back(unsent.unwrap_or_default(), draft);
                 });
