@@ -10,7 +10,7 @@ use crate::live::Live;
 use crate::pages::board::Board;
 use crate::pages::inbox::Inbox;
 use crate::pages::not_found::NotFound;
-use crate::pages::task::TaskPage;
+use crate::pages::task::{TaskOfAddress, TaskPage};
 use crate::pages::workbench::Layout;
 use crate::paths;
 use crate::prefs::Preferences;
@@ -70,13 +70,20 @@ fn Pages() -> impl IntoView {
 #[component(transparent)]
 fn WorkbenchRoutes() -> impl MatchNestedRoutes + Clone {
     view! {
-        <ParentRoute path=path!("") view=Layout ssr=SsrMode::Async>
+        <ParentRoute path=path!("") view=WithTask ssr=SsrMode::Async>
             <Route path=path!("/") view=Board/>
             <Route path=path!("/inbox") view=Inbox/>
             <Route path=path!("/tasks/:id") view=TaskPage/>
         </ParentRoute>
     }
     .into_inner()
+}
+
+/// The layout, with the task that the address names already being read: pages within find it in their context.
+#[component]
+fn WithTask() -> impl IntoView {
+    TaskOfAddress::provide();
+    Layout()
 }
 
 /// The keys that work on every page. Inside of the router, since some of them navigate.

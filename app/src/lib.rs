@@ -19,6 +19,7 @@ pub mod keys;
 pub mod live;
 #[cfg(feature = "ssr")]
 pub mod markdown;
+pub mod need;
 pub mod paths;
 pub mod prefs;
 #[cfg(feature = "ssr")]

@@ -1,7 +1,5 @@
 //! What needs the operator: one row a task, what it waits for and since when, most urgent first.
 
-pub mod need;
-
 use crate::components::autopilot::AutopilotIcon;
 use crate::components::glyph::Glyph;
 use crate::components::icon::Icon;
@@ -10,12 +8,12 @@ use crate::components::state_icon::{StateIcon, word};
 use crate::components::states::EmptyState;
 use crate::components::task_mark::TaskMark;
 use crate::i18n::{t, use_locale};
+use crate::need::needs_operator;
 use crate::pages::workbench::use_workbench;
 use crate::paths;
 use crate::title::PageTitle;
 use domain::ids::TaskId;
 use leptos::prelude::*;
-use need::needs_operator;
 
 /// The page.
 #[component]

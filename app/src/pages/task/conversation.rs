@@ -5,9 +5,9 @@
 //! where it is on the screen.
 
 use super::entry;
-use super::outgoing::OnTheirWay;
 use super::phase::LastSaid;
 use super::room::Room;
+use super::room::outgoing::OnTheirWay;
 use crate::api::sessions::{ShownMessage, TranscriptPage, messages, transcript};
 use crate::components::button::{Button, Weight};
 use crate::components::glyph::Glyph;

@@ -1,8 +1,8 @@
 //! Under the transcript: what is asked of the operator, the status row, and the composer or whatever stands in its place.
 
-use super::outgoing::say;
 use super::phase::Activity;
 use super::queue::{HeldNote, QueueChip, QueueList};
+use super::room::outgoing::say;
 use super::room::{Room, explain, must_resume};
 use super::sessions::SessionMenu;
 use crate::api::questions::{clarification_respond, permission_respond};

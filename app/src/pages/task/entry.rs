@@ -1,7 +1,8 @@
 //! One message of the transcript, shown as what it is.
 
+use super::fields::field;
 use super::record::{
-    child_question, field, is_child_question, permission_record, question_record, sender,
+    child_question, is_child_question, permission_record, question_record, sender,
 };
 use super::room::Room;
 use super::tool;

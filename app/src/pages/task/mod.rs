@@ -11,8 +11,8 @@
 mod conversation;
 mod dock;
 mod entry;
+mod fields;
 mod head;
-mod outgoing;
 mod phase;
 mod queue;
 mod record;

@@ -1,5 +1,6 @@
 //! Questions and permissions as the transcript keeps them: what was asked, of whom, and how it ended.
 
+use super::fields::field;
 use super::room::Room;
 use crate::components::glyph::Glyph;
 use crate::components::icon::Icon;
@@ -16,11 +17,6 @@ use leptos::prelude::*;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 use wasm_bindgen::JsCast;
-
-/// A field of a JSON object, when it is there and is what it should be.
-pub(super) fn field<T: DeserializeOwned>(object: &Value, key: &str) -> Option<T> {
-    T::deserialize(object.get(key)?).ok()
-}
 
 fn meta<T: DeserializeOwned>(message: &MessageView, key: &str) -> Option<T> {
     T::deserialize(message.metadata.get(key)?).ok()

@@ -1,6 +1,6 @@
 //! A tool call as the transcript stores it, put into the line that is shown.
 
-use super::record::field;
+use super::fields::field;
 use crate::components::diff::FileDiff;
 use crate::components::tool_call::{ToolCallLine, ToolStatus};
 use domain::view::MessageView;

@@ -19,7 +19,6 @@ use crate::components::states::{ErrorState, Skeleton};
 use crate::i18n::{t, use_locale};
 use crate::keys::{Command, Commands};
 use crate::live::{Topic, use_live};
-use crate::pages::task::TaskOfAddress;
 use crate::paths;
 use crate::title::{NeedsOperator, PageTitle};
 use delete_task::DeleteTask;
@@ -35,7 +34,6 @@ use search::Search;
 /// The layout.
 #[component]
 pub fn Layout() -> impl IntoView {
-    TaskOfAddress::provide();
     let board = Resource::new(|| (), |()| board_page(None, None));
     view! {
         // What a page reads later must never put the skeleton in the place of everything.

@@ -13,7 +13,7 @@ use crate::components::task_mark::{Facts, TaskMark, mark};
 use crate::components::toast::{Toasts, use_toasts};
 use crate::error::AppError;
 use crate::i18n::{Locale, t, use_locale};
-use crate::pages::inbox::need::needs_operator;
+use crate::need::needs_operator;
 use domain::ids::{StepId, TaskId};
 use domain::params::MoveTask;
 use domain::view::{BoardView, TaskView, WorkspaceView};

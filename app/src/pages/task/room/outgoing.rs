@@ -4,7 +4,7 @@
 //! after the other, in the order they were written. When one is refused, it and all behind it go back into the field, in front of
 //! what was typed meanwhile: nothing is lost.
 
-use super::room::{Room, explain};
+use super::{Room, explain};
 use crate::api::sessions::{prompt_session, prompt_task};
 use crate::components::glyph::Glyph;
 use crate::components::icon::Icon;
@@ -18,27 +18,27 @@ use std::time::Duration;
 const FORGET: Duration = Duration::from_secs(10);
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Said {
-    pub(super) n: u32,
-    pub(super) text: String,
+pub(in crate::pages::task) struct Said {
+    pub(in crate::pages::task) n: u32,
+    pub(in crate::pages::task) text: String,
     /// The session it is for; `None` starts one.
     session: Option<SessionId>,
     /// The server has it, under this id.
-    pub(super) receipt: Option<PromptId>,
+    pub(in crate::pages::task) receipt: Option<PromptId>,
 }
 
 /// Messages on their way.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Outgoing {
-    pub(super) list: RwSignal<Vec<Said>>,
+pub(in crate::pages::task) struct Outgoing {
+    pub(in crate::pages::task) list: RwSignal<Vec<Said>>,
     /// Why the last one was refused, in words.
-    pub(super) failure: RwSignal<Option<String>>,
+    pub(in crate::pages::task) failure: RwSignal<Option<String>>,
     count: StoredValue<u32>,
     busy: StoredValue<bool>,
 }
 
 impl Outgoing {
-    pub(super) fn new() -> Self {
+    pub(in crate::pages::task) fn new() -> Self {
         Self {
             list: RwSignal::new(Vec::new()),
             failure: RwSignal::new(None),
@@ -53,7 +53,7 @@ impl Outgoing {
 }
 
 /// Says something to the session that is shown, or to the task when there is none.
-pub(super) fn say(room: Room, text: String) {
+pub(in crate::pages::task) fn say(room: Room, text: String) {
     let outgoing = room.outgoing;
     outgoing.failure.set(None);
     let n = outgoing.count.get_value();
@@ -129,7 +129,7 @@ fn put_back(mut unsent: Vec<String>, draft: &str) -> String {
 
 /// Messages on their way, at the end of the transcript. Those in `arrived` are there already.
 #[component]
-pub(super) fn OnTheirWay(
+pub(in crate::pages::task) fn OnTheirWay(
     room: Room,
     #[prop(into)] arrived: Signal<Vec<PromptId>>,
 ) -> impl IntoView {

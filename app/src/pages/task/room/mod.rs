@@ -2,7 +2,8 @@
 //!
 //! One read at a time, and one more when something changed meanwhile; an older answer never replaces a newer one.
 
-use super::outgoing::Outgoing;
+pub(super) mod outgoing;
+
 use super::phase::LastSaid;
 use crate::api::tasks::{task_page, task_related};
 use crate::components::composer::keep_draft;
@@ -19,6 +20,7 @@ use leptos::prelude::*;
 use leptos::task::spawn_local;
 use leptos_router::hooks::use_query_map;
 use leptos_router::params::ParamsMap;
+use outgoing::Outgoing;
 use std::time::Duration;
 
 /// How long to wait after a read that failed.
