@@ -5,6 +5,9 @@ import { expectAccessible, expectNoOverflow, hydrated } from "../support/checks.
 import { answeringParent, askingChild, createTask, getTask, messages, type Task, untilIdle } from "../support/story.ts";
 import { expect, test } from "../support/test.ts";
 
+// Written against the test ids of the pages and not yet seen to pass: each is to be run, mended and let in.
+test.fixme();
+
 async function parentAndChild(api: Api, title: string, answers: number | "never"): Promise<{ parent: Task; child: Task }> {
   const parent = await createTask(api, { title, description: answeringParent(answers) });
   await untilIdle(api, parent.id);
