@@ -91,16 +91,17 @@ pub fn router(state: AppState) -> Router {
         .route("/api/{*rest}", any(nothing_here))
         .route("/.well-known/{*rest}", any(nothing_here))
         .route(mcp::PATH, any(mcp::serve))
-        .fallback_service(pages::router(&Pages {
+        .with_state(state.clone())
+        // Merged and not a fallback: the pages' own calls below /api must win over the catch-all above.
+        .merge(pages::router(&Pages {
             board: state.board.clone(),
             feed: state.feed.clone(),
             site: state.site.clone(),
         }))
         .layer(CatchPanicLayer::custom(envelope::panicked))
         .layer(from_fn(security::check))
-        .layer(from_fn_with_state(state.clone(), metrics::observe))
+        .layer(from_fn_with_state(state, metrics::observe))
         .layer(from_fn(envelope::wrap))
-        .with_state(state)
 }
 
 async fn nothing_here() -> ApiError {

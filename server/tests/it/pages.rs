@@ -58,3 +58,26 @@ async fn an_unknown_address_is_a_page_that_says_so() {
     assert_eq!(status, 404);
     assert!(html.contains("<html"));
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn every_call_of_a_page_finds_its_function() {
+    let app = TestApp::new().await;
+    let paths: Vec<&str> = leptos::server_fn::axum::server_fn_paths()
+        .map(|(path, _)| path)
+        .collect();
+    assert!(paths.contains(&"/api/page/board"), "{paths:?}");
+    for path in paths {
+        let request = app.request(Method::POST, path).json(&serde_json::json!({}));
+        let reply = Reply::read(request).await;
+        // Most want arguments and say so; what none may say is that nothing is there.
+        assert_ne!(reply.status, 404, "{path}: {}", reply.json);
+    }
+    let board = app
+        .request(Method::POST, "/api/page/board")
+        .json(&serde_json::json!({"workspace": null, "workflow": null}));
+    let board = Reply::read(board).await;
+    assert_eq!(board.status, 200, "{}", board.json);
+    assert_eq!(board.json["workflow"]["name"], "Kanban");
+    let unknown = app.request(Method::POST, "/api/page/no-such-call");
+    assert_eq!(Reply::read(unknown).await.code(), "NOT_FOUND");
+}
