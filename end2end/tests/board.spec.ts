@@ -4,9 +4,6 @@ import { Server } from "../support/server.ts";
 import { createTask, getTask, untilIdle } from "../support/story.ts";
 import { expect, test } from "../support/test.ts";
 
-// Written against the test ids of the pages and not yet seen to pass: each is to be run, mended and let in.
-test.fixme();
-
 test("an empty board offers the demo, and the demo plays to its end", async ({ page }) => {
   const server = await Server.start();
   try {
@@ -69,7 +66,7 @@ test("what an agent says arrives without a reload, also after a lost connection"
   const task = await createTask(api, { title: "Live", description: 'e2e:message("First words.")' });
   await page.goto(`/tasks/${task.id}`);
   await hydrated(page);
-  await expect(page.getByText("First words.")).toBeVisible({ timeout: 30_000 });
+  await expect(page.getByText("First words.", { exact: true })).toBeVisible({ timeout: 30_000 });
   await context.setOffline(true);
   await untilIdle(api, task.id);
   await api.post(`/tasks/${task.id}/messages`, { content: 'e2e:message("Said meanwhile.")' });
