@@ -43,10 +43,11 @@ pub(crate) fn command(program: impl AsRef<OsStr>) -> Command {
     command
 }
 
-/// `cargo <subcommand>` in the project's folder. On a build machine the lock file is law.
+/// `cargo <subcommand>` in the project's folder, where a subcommand may be two words, such as `nextest run`. On a build
+/// machine the lock file is law.
 pub(crate) fn cargo(subcommand: &str) -> Command {
     let mut command = command(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
-    command.arg(subcommand);
+    command.args(subcommand.split(' '));
     if is_ci() && !matches!(subcommand, "fmt") {
         command.arg("--locked");
     }

@@ -204,9 +204,8 @@ fn tests(name: &str, selection: &[&str], cluster: Option<&Cluster>, long: bool) 
     let nextest = nextest();
     let mut cargo = match nextest {
         Some(_) => {
-            let mut cargo = project::cargo("nextest");
+            let mut cargo = project::cargo("nextest run");
             cargo
-                .arg("run")
                 .args(selection)
                 .args(["--no-fail-fast", "--no-tests", "pass"])
                 .args(["--profile", if long { "long" } else { "default" }]);
