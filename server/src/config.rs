@@ -52,6 +52,9 @@ pub struct Overrides {
     /// Milliseconds a cancelled agent may take to end its turn before it is ended by force [default: 10000]
     #[arg(long, value_name = "MS", env = "FLIGHTDECK_CANCEL_GRACE_MS")]
     pub cancel_grace_ms: Option<u64>,
+    /// Milliseconds in which one author's writes to a plan share a revision; 0 gives each its own [default: 300000]
+    #[arg(long, value_name = "MS", env = "FLIGHTDECK_PLAN_MERGE_MS")]
+    pub plan_merge_ms: Option<u32>,
     /// Settings file; flightdeck.toml in the current folder when there is one
     #[arg(long, value_name = "FILE", env = "FLIGHTDECK_CONFIG")]
     pub config: Option<PathBuf>,
@@ -77,6 +80,8 @@ struct File {
     queue_capacity: Option<usize>,
     #[serde(skip_serializing_if = "Option::is_none")]
     cancel_grace_ms: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    plan_merge_ms: Option<u32>,
 }
 
 /// The settings in force.
@@ -98,6 +103,8 @@ pub struct Config {
     pub queue_capacity: usize,
     /// See [`crate::runtime::RuntimeConfig::cancel_grace`].
     pub cancel_grace_ms: u64,
+    /// See [`board::Settings::plan_merge_ms`].
+    pub plan_merge_ms: i64,
 }
 
 impl Config {
@@ -132,6 +139,10 @@ impl Config {
                 .cancel_grace_ms
                 .or(file.cancel_grace_ms)
                 .unwrap_or(CANCEL_GRACE_MS),
+            plan_merge_ms: said
+                .plan_merge_ms
+                .or(file.plan_merge_ms)
+                .map_or(usual.plan_merge_ms, i64::from),
         })
     }
 
@@ -148,6 +159,7 @@ impl Config {
             max_depth: usual.max_depth,
             queue_capacity: usual.queue_capacity,
             cancel_grace_ms: CANCEL_GRACE_MS,
+            plan_merge_ms: usual.plan_merge_ms,
         }
     }
 
@@ -166,6 +178,7 @@ impl Config {
         board::Settings {
             max_depth: self.max_depth,
             queue_capacity: self.queue_capacity,
+            plan_merge_ms: self.plan_merge_ms,
             workspaces_dir: self.data_dir.join("workspaces"),
             ..board::Settings::default()
         }
@@ -182,6 +195,7 @@ impl Config {
             max_depth: Some(self.max_depth),
             queue_capacity: Some(self.queue_capacity),
             cancel_grace_ms: Some(self.cancel_grace_ms),
+            plan_merge_ms: u32::try_from(self.plan_merge_ms).ok(),
         })?)
     }
 }

@@ -67,11 +67,25 @@ pub fn ErrorState(
 pub fn what_happened(locale: Locale, code: ErrorCode) -> &'static str {
     match code {
         ErrorCode::BadRequest => t!(locale, error.bad_request),
-        ErrorCode::Validation => t!(locale, error.validation),
-        ErrorCode::NotFound => t!(locale, error.not_found),
+        ErrorCode::Validation
+        | ErrorCode::PlanVersionRequired
+        | ErrorCode::PlanAppendTruncationNotApplicable
+        | ErrorCode::PlanContentRequired
+        | ErrorCode::PlanEditTextRequired
+        | ErrorCode::PlanRevisionVersionRequired
+        | ErrorCode::PlanReadOffsetOutOfRange => t!(locale, error.validation),
+        ErrorCode::NotFound
+        | ErrorCode::PlanHeadUnavailable
+        | ErrorCode::PlanRevisionUnavailable => t!(locale, error.not_found),
         ErrorCode::Forbidden => t!(locale, error.forbidden),
         ErrorCode::Unauthorized => t!(locale, error.unauthorized),
-        ErrorCode::Conflict => t!(locale, error.conflict),
+        ErrorCode::Conflict
+        | ErrorCode::PlanVersionConflict
+        | ErrorCode::PlanTruncationRejected
+        | ErrorCode::PlanHistoryUnavailable
+        | ErrorCode::PlanEditNotFound
+        | ErrorCode::PlanEditAmbiguous
+        | ErrorCode::PlanRevisionChanged => t!(locale, error.conflict),
         ErrorCode::QueueFull => t!(locale, error.queue_full),
         ErrorCode::RateLimited => t!(locale, error.rate_limited),
         ErrorCode::Unavailable => t!(locale, error.unavailable),
@@ -82,11 +96,25 @@ pub fn what_happened(locale: Locale, code: ErrorCode) -> &'static str {
 fn what_to_do(locale: Locale, code: ErrorCode) -> &'static str {
     match code {
         ErrorCode::BadRequest => t!(locale, error.bad_request_next),
-        ErrorCode::Validation => t!(locale, error.validation_next),
-        ErrorCode::NotFound => t!(locale, error.not_found_next),
+        ErrorCode::Validation
+        | ErrorCode::PlanVersionRequired
+        | ErrorCode::PlanAppendTruncationNotApplicable
+        | ErrorCode::PlanContentRequired
+        | ErrorCode::PlanEditTextRequired
+        | ErrorCode::PlanRevisionVersionRequired
+        | ErrorCode::PlanReadOffsetOutOfRange => t!(locale, error.validation_next),
+        ErrorCode::NotFound
+        | ErrorCode::PlanHeadUnavailable
+        | ErrorCode::PlanRevisionUnavailable => t!(locale, error.not_found_next),
         ErrorCode::Forbidden => t!(locale, error.forbidden_next),
         ErrorCode::Unauthorized => t!(locale, error.unauthorized_next),
-        ErrorCode::Conflict => t!(locale, error.conflict_next),
+        ErrorCode::Conflict
+        | ErrorCode::PlanVersionConflict
+        | ErrorCode::PlanTruncationRejected
+        | ErrorCode::PlanHistoryUnavailable
+        | ErrorCode::PlanEditNotFound
+        | ErrorCode::PlanEditAmbiguous
+        | ErrorCode::PlanRevisionChanged => t!(locale, error.conflict_next),
         ErrorCode::QueueFull => t!(locale, error.queue_full_next),
         ErrorCode::RateLimited => t!(locale, error.rate_limited_next),
         ErrorCode::Unavailable => t!(locale, error.unavailable_next),
@@ -106,7 +134,21 @@ const fn is_worth_retrying(code: ErrorCode) -> bool {
         | ErrorCode::Validation
         | ErrorCode::NotFound
         | ErrorCode::Forbidden
-        | ErrorCode::Unauthorized => false,
+        | ErrorCode::Unauthorized
+        | ErrorCode::PlanVersionRequired
+        | ErrorCode::PlanAppendTruncationNotApplicable
+        | ErrorCode::PlanContentRequired
+        | ErrorCode::PlanEditTextRequired
+        | ErrorCode::PlanRevisionVersionRequired
+        | ErrorCode::PlanReadOffsetOutOfRange
+        | ErrorCode::PlanHeadUnavailable
+        | ErrorCode::PlanRevisionUnavailable
+        | ErrorCode::PlanVersionConflict
+        | ErrorCode::PlanTruncationRejected
+        | ErrorCode::PlanHistoryUnavailable
+        | ErrorCode::PlanEditNotFound
+        | ErrorCode::PlanEditAmbiguous
+        | ErrorCode::PlanRevisionChanged => false,
     }
 }
 

@@ -16,6 +16,8 @@ pub enum Topic {
     Task(TaskId),
     /// The transcript of one session.
     Transcript(SessionId),
+    /// A task's plan, walkthrough and review findings.
+    Papers(TaskId),
 }
 
 /// The topics an event concerns.
@@ -31,6 +33,9 @@ pub(super) fn of(event: &Event) -> Vec<Topic> {
         EventKind::WorkflowUpdated => [Some(Topic::Setup), tasks, None, None],
         EventKind::MessageAdded | EventKind::MessageUpdated => [transcript, None, None, None],
         EventKind::SessionInfoUpdated => [task, None, None, None],
+        EventKind::PlanChanged | EventKind::WalkthroughChanged | EventKind::ReviewChanged => {
+            [event.task_id.map(Topic::Papers), None, None, None]
+        }
         EventKind::TaskCreated
         | EventKind::TaskUpdated
         | EventKind::TaskDeleted

@@ -17,6 +17,8 @@ pub struct Settings {
     pub lease_ms: i64,
     /// Automatic moves of one task within a minute before its workflow is taken for a loop.
     pub max_automatic_moves: i64,
+    /// How long writes of one author to a plan share a revision, in milliseconds; 0 gives each its own.
+    pub plan_merge_ms: i64,
     /// Where the folders of tasks are made that name none of their own.
     pub workspaces_dir: PathBuf,
 }
@@ -30,6 +32,7 @@ impl Default for Settings {
             interrupt_wait_ms: 5_000,
             lease_ms: 30_000,
             max_automatic_moves: 30,
+            plan_merge_ms: 5 * 60 * 1_000,
             workspaces_dir: PathBuf::from("workspaces"),
         }
     }

@@ -113,7 +113,10 @@ impl Work {
             | EventKind::MessageUpdated
             | EventKind::QueueChanged
             | EventKind::PermissionChanged
-            | EventKind::ParentQuestionChanged => {}
+            | EventKind::ParentQuestionChanged
+            | EventKind::PlanChanged
+            | EventKind::WalkthroughChanged
+            | EventKind::ReviewChanged => {}
         }
         store::events::append(&mut self.tx, &event, self.now).await?;
         Ok(())

@@ -18,6 +18,14 @@ pub fn header(prompt: PromptId, task: TaskId, session: SessionId) -> String {
     format!("prompt_id: {prompt}\ntask_id: {task}\nsession_id: {session}")
 }
 
+/// How a plan is read and written without losing any of it.
+const PLAN: &str = "The task's plan is a text that the operator reads and edits beside this conversation. \
+    create_task_plan_kandev writes it; get_task_plan_kandev reads it, in ranges counted in code points when it is long: go on with \
+    next_offset and the first range's version. Change a part with edit_task_plan_kandev, or append with update_task_plan_kandev; an \
+    append that is repeated appends twice, and a fragment must never be sent as a replacement. Every write but an append needs the \
+    version you read. delete_task_plan_kandev removes the plan; list_task_plan_revisions_kandev, get_task_plan_revision_kandev and \
+    restore_task_plan_revision_kandev bring back what it was.";
+
 /// What the first turn of a conversation is told.
 #[derive(Debug)]
 pub struct FirstTurn<'a> {
@@ -94,6 +102,7 @@ impl FirstTurn<'_> {
                     .to_owned(),
             );
         }
+        lines.push(PLAN.to_owned());
         lines.push("When plans, questions or actions on the board are asked for, use these tools, not text.".to_owned());
         lines.join("\n")
     }

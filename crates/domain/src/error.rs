@@ -29,6 +29,34 @@ words! {
         Unavailable = "UNAVAILABLE",
         /// A fault of ours. The request id finds it in the log.
         Internal = "INTERNAL_ERROR",
+        /// A plan exists, and the write does not say which version of it was read.
+        PlanVersionRequired = "plan_version_required",
+        /// The plan is not the one that was read.
+        PlanVersionConflict = "plan_version_conflict",
+        /// There is no plan that could be changed.
+        PlanHeadUnavailable = "plan_head_unavailable",
+        /// The write would lose more than half of a long plan.
+        PlanTruncationRejected = "plan_truncation_rejected",
+        /// An append takes nothing away, so nothing can be allowed.
+        PlanAppendTruncationNotApplicable = "plan_append_truncation_not_applicable",
+        /// The history does not hold the plan as it stands, so it must not be cut.
+        PlanHistoryUnavailable = "plan_history_unavailable",
+        /// The plan would be empty.
+        PlanContentRequired = "plan_content_required",
+        /// An edit that does not say what to replace.
+        PlanEditTextRequired = "plan_edit_text_required",
+        /// The text to replace is not in the plan.
+        PlanEditNotFound = "plan_edit_not_found",
+        /// The text to replace is in the plan more than once.
+        PlanEditAmbiguous = "plan_edit_ambiguous",
+        /// The revision is not the one that was read.
+        PlanRevisionChanged = "plan_revision_changed",
+        /// There is no such revision of the plan.
+        PlanRevisionUnavailable = "plan_revision_unavailable",
+        /// A restore does not say which version of the revision was read.
+        PlanRevisionVersionRequired = "plan_revision_version_required",
+        /// A read begins beyond the end of the plan.
+        PlanReadOffsetOutOfRange = "plan_read_offset_out_of_range",
     }
 }
 
@@ -37,11 +65,24 @@ impl ErrorCode {
     #[must_use]
     pub const fn http_status(self) -> u16 {
         match self {
-            Self::BadRequest | Self::Validation => 400,
-            Self::NotFound => 404,
+            Self::BadRequest
+            | Self::Validation
+            | Self::PlanVersionRequired
+            | Self::PlanAppendTruncationNotApplicable
+            | Self::PlanContentRequired
+            | Self::PlanEditTextRequired
+            | Self::PlanRevisionVersionRequired
+            | Self::PlanReadOffsetOutOfRange => 400,
+            Self::NotFound | Self::PlanHeadUnavailable | Self::PlanRevisionUnavailable => 404,
             Self::Forbidden => 403,
             Self::Unauthorized => 401,
-            Self::Conflict => 409,
+            Self::Conflict
+            | Self::PlanVersionConflict
+            | Self::PlanTruncationRejected
+            | Self::PlanHistoryUnavailable
+            | Self::PlanEditNotFound
+            | Self::PlanEditAmbiguous
+            | Self::PlanRevisionChanged => 409,
             Self::QueueFull | Self::RateLimited => 429,
             Self::Unavailable => 503,
             Self::Internal => 500,
@@ -62,7 +103,8 @@ pub struct Refusal {
 }
 
 impl Refusal {
-    fn new(code: ErrorCode, message: impl Into<String>) -> Self {
+    /// A refusal without particulars; the constructors below are for the usual codes.
+    pub fn new(code: ErrorCode, message: impl Into<String>) -> Self {
         Self {
             code,
             message: message.into(),

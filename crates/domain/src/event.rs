@@ -41,6 +41,12 @@ words! {
         PermissionChanged = "session.permission_changed",
         /// A question to a parent was asked, answered, superseded or became stale.
         ParentQuestionChanged = "task.parent_question_changed",
+        /// A task's plan was written, restored or deleted.
+        PlanChanged = "task.plan.updated",
+        /// A task's walkthrough was shown or deleted.
+        WalkthroughChanged = "task.walkthrough.updated",
+        /// Review findings of a task were published, resolved or reopened.
+        ReviewChanged = "task.review.updated",
     }
 }
 

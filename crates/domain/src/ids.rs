@@ -85,6 +85,12 @@ ids! {
     EffectId = "effect_id";
     /// A named access token of an outside client.
     TokenId = "token_id";
+    /// A task's plan.
+    PlanId = "plan_id";
+    /// One revision in a plan's history.
+    PlanRevisionId = "revision_id";
+    /// What a plan or a revision was at one moment: changes with each write, and says nothing else.
+    PlanVersion = "expected_version";
 }
 
 /// Reads a full UUID for the field `noun`. What was given instead is not repeated; that it looks shortened is.

@@ -21,6 +21,7 @@ pub mod ids;
 pub mod message;
 pub mod params;
 pub mod permission;
+pub mod plan;
 pub mod profile;
 pub mod question;
 pub mod queue;

@@ -172,6 +172,19 @@ const GROUPS: &[Group] = &[
         tools: &["step_complete_kandev"],
     },
     Group {
+        enabled: on_task,
+        tools: &[
+            "create_task_plan_kandev",
+            "get_task_plan_kandev",
+            "update_task_plan_kandev",
+            "edit_task_plan_kandev",
+            "delete_task_plan_kandev",
+            "list_task_plan_revisions_kandev",
+            "get_task_plan_revision_kandev",
+            "restore_task_plan_revision_kandev",
+        ],
+    },
+    Group {
         enabled: |p| p.has(Capability::UserQuestion),
         tools: &["ask_user_question_kandev"],
     },

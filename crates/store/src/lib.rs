@@ -20,6 +20,7 @@ pub mod effects;
 pub mod events;
 pub mod messages;
 pub mod permissions;
+pub mod plans;
 pub mod questions;
 pub mod queue;
 pub mod sessions;

@@ -8,12 +8,20 @@ use sqlx::{AssertSqlSafe, SqlSafeStr};
 use std::borrow::Cow;
 
 /// `(version, name, SQLite, Postgres)`
-const STEPS: &[(i64, &str, &str, &str)] = &[(
-    1,
-    "trunk",
-    include_str!("../migrations/sqlite/0001_trunk.sql"),
-    include_str!("../migrations/postgres/0001_trunk.sql"),
-)];
+const STEPS: &[(i64, &str, &str, &str)] = &[
+    (
+        1,
+        "trunk",
+        include_str!("../migrations/sqlite/0001_trunk.sql"),
+        include_str!("../migrations/postgres/0001_trunk.sql"),
+    ),
+    (
+        4,
+        "plans",
+        include_str!("../migrations/sqlite/0004_plans.sql"),
+        include_str!("../migrations/postgres/0004_plans.sql"),
+    ),
+];
 
 /// Brings the schema up to date. Concurrent callers wait for one another.
 pub(crate) async fn run(connection: &mut AnyConnection, engine: Engine) -> Result<()> {

@@ -17,6 +17,7 @@ mod messages;
 mod metrics;
 pub mod openapi;
 mod permissions;
+mod plans;
 mod profiles;
 mod queue;
 pub mod route;
@@ -52,6 +53,7 @@ pub fn api_routes() -> Vec<Route> {
         workspaces::routes(),
         workflows::routes(),
         tasks::routes(),
+        plans::routes(),
         sessions::routes(),
         messages::routes(),
         queue::routes(),

@@ -3,6 +3,7 @@
 use super::Patience;
 use super::identity::Identity;
 use super::lists::{Client, Lists};
+use super::plans;
 use super::tool::Call;
 use crate::error::{refusal_of, tool_error};
 use rmcp::model::{
@@ -73,7 +74,7 @@ impl Connection {
             Err(error) => Err(error),
         };
         Ok(match outcome {
-            Ok(value) => result(value),
+            Ok(value) => result(tool.name, value),
             Err(error) => tool_error(&refusal_of(error)),
         })
     }
@@ -178,10 +179,20 @@ fn internal(error: board::BoardError) -> ErrorData {
     ErrorData::internal_error(refusal_of(error).message, None)
 }
 
-/// Data, once for models as indented JSON and once for programs.
-fn result(value: Value) -> CallToolResult {
-    let text = serde_json::to_string_pretty(&value).unwrap_or_default();
+/// Data, once for models as indented JSON and once for programs. A text that must be read letter for letter has a block of its
+/// own, outside of the JSON, where its line breaks and quotes are what they are.
+fn result(tool: &str, value: Value) -> CallToolResult {
+    let mut shown = value.clone();
+    let exact = shown
+        .as_object_mut()
+        .filter(|_| plans::has_exact_text(tool))
+        .and_then(|fields| fields.remove(plans::EXACT_TEXT))
+        .and_then(|text| text.as_str().map(str::to_owned));
+    let text = serde_json::to_string_pretty(&shown).unwrap_or_default();
     let mut result = CallToolResult::structured(value);
-    result.content = vec![ContentBlock::text(text)];
+    result.content = std::iter::once(text)
+        .chain(exact)
+        .map(ContentBlock::text)
+        .collect();
     result
 }

@@ -22,6 +22,7 @@ mod kill;
 mod openapi;
 mod operators;
 mod pages;
+mod plans;
 mod security;
 mod tool_auth;
 mod tool_calls;

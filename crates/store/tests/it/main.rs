@@ -15,6 +15,7 @@ mod full_disk;
 mod messages;
 mod opening;
 mod permissions;
+mod plans;
 mod questions;
 mod queue;
 mod schema;

@@ -10,6 +10,7 @@ use domain::effect::EffectKind;
 use domain::event::{EventKind, NewEvent};
 use domain::message::{AuthorType, MessageType};
 use domain::permission::PermissionStatus;
+use domain::plan::PlanAuthorKind;
 use domain::question::QuestionStatus;
 use domain::queue::{Lane, QueuedBy, QueuedState};
 use domain::session::SessionState;
@@ -52,6 +53,17 @@ fn words() -> BTreeMap<(&'static str, &'static str), BTreeSet<&'static str>> {
         ),
         (("effects", "kind"), of!(EffectKind)),
         (("events", "kind"), of!(EventKind)),
+        (("plans", "created_by"), of!(PlanAuthorKind)),
+        (("plan_revisions", "author_kind"), of!(PlanAuthorKind)),
+        (("review_findings", "side"), BTreeSet::from(["new", "old"])),
+        (
+            ("review_findings", "severity"),
+            BTreeSet::from(["blocker", "major", "minor", "nit"]),
+        ),
+        (
+            ("review_findings", "status"),
+            BTreeSet::from(["open", "resolved"]),
+        ),
     ])
 }
 
@@ -146,6 +158,15 @@ async fn full_world(db: &TestDb) -> World {
         store::tokens::insert_session(tx, "hash", child.id, session.id, now).await?;
         store::tokens::insert_access(tx, domain::ids::TokenId::new(), "name", "hash", now).await?;
         store::effects::insert(tx, EffectKind::Dispatch, child.id, session.id, None, now).await?;
+        let plan = crate::plans::plan(child.id, "One.");
+        store::plans::put(tx, &plan).await?;
+        store::plans::insert_revision(tx, &crate::plans::revision(&plan, 1)).await?;
+        tx.execute_raw(&format!(
+            "insert into review_findings (id, task_id, repo, file, line, line_end, side, severity, category, title, body, status, \
+             created_at, updated_at) values ('f', '{}', '', 'a.rs', 1, 1, 'new', 'nit', 'naming', 'T', '', 'open', 1, 1)",
+            child.id
+        ))
+        .await?;
         store::events::append(tx, &NewEvent::new(EventKind::TaskCreated), now).await
     })
     .await
@@ -205,6 +226,11 @@ store::on_both_engines! {
             ("steps", "name"),
             ("tasks", "title"),
             ("access_tokens", "name"),
+            ("plans", "title"),
+            ("plan_revisions", "title"),
+            ("review_findings", "file"),
+            ("review_findings", "category"),
+            ("review_findings", "title"),
         ] {
             for value in ["''", "null"] {
                 let outcome = execute(&db.store, &format!("update {table} set {column} = {value}")).await;
