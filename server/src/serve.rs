@@ -205,8 +205,11 @@ async fn prepare(
     board.ensure_workspace().await.map_err(refused)?;
     let path = std::env::var_os("PATH").unwrap_or_default();
     let demo = known_agents::demo(exe, &config.data_dir);
-    for agent in std::iter::once(demo).chain(known_agents::found_on(&path)) {
-        board.agent_ensure(agent).await.map_err(refused)?;
+    for offer in std::iter::once(demo).chain(known_agents::found_on(&path)) {
+        board
+            .agent_ensure(offer.agent, offer.mode)
+            .await
+            .map_err(refused)?;
     }
     let recovered = board.recover(node).await.map_err(refused)?;
     if recovered != board::Recovered::default() {

@@ -1,12 +1,14 @@
 //! How the connection to the event feed stands, and when to try again.
 
+use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
 /// How long a lost connection stays unmentioned: most come back at once.
 pub(super) const QUIET: Duration = Duration::from_secs(3);
 
 /// State of the connection, as views show it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Link {
     /// Not open yet; the page is as fresh as its rendering.
     Opening,

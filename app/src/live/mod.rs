@@ -13,6 +13,7 @@
 mod hub;
 mod link;
 mod source;
+mod tabs;
 mod topic;
 
 pub use hub::{Changed, Hub};

@@ -2,10 +2,11 @@
 //!
 //! The browser's own `EventSource` takes a broken connection up again by itself, with `Last-Event-ID`. What it does not do is try
 //! again after an answer that is not a stream (the server is restarting, a proxy answers for it); then a new one is opened here,
-//! with `since`. Events are named by their kind and come as JSON of [`Event`]; one named `reset` says that the log no longer reaches
+//! with `since`. Of the tabs of one browser, one listens for all: see `tabs`. Events are named by their kind and come as JSON of [`Event`]; one named `reset` says that the log no longer reaches
 //! back to where we were.
 
 use super::link::{Link, QUIET, backoff};
+use super::tabs::{Tabs, Word};
 use super::{Hub, Live};
 use domain::event::{Event, EventKind};
 use leptos::prelude::*;
@@ -26,6 +27,10 @@ struct Feed {
     attempt: StoredValue<u32>,
     /// A round of telling is on its way.
     telling: StoredValue<bool>,
+    /// The other tabs of this browser, when they can be reached.
+    tabs: StoredValue<Option<Tabs>, LocalStorage>,
+    /// This tab is the one that listens.
+    leads: StoredValue<bool>,
 }
 
 /// Opens the feed for as long as the page lives.
@@ -33,17 +38,66 @@ pub(super) fn open(live: Live) {
     if let Some(cursor) = rendered_at() {
         live.hub.update_value(|hub| hub.start_at(cursor));
     }
-    Feed {
+    let feed = Feed {
         live,
         attempt: StoredValue::new(0),
         telling: StoredValue::new(false),
-    }
-    .connect();
+        tabs: StoredValue::new_local(None),
+        leads: StoredValue::new(false),
+    };
+    let tabs = Tabs::join(move |word| feed.told(word));
+    feed.tabs.set_value(tabs);
+    feed.say(&Word::Hello);
+    Tabs::when_leading(move || feed.lead());
 }
 
 impl Feed {
+    /// From now on this tab listens for all.
+    fn lead(self) {
+        self.leads.set_value(true);
+        // The others may have heard less than this one: what they missed is not told again.
+        self.say(&Word::At(self.position()));
+        self.connect();
+    }
+
+    /// What another tab said.
+    fn told(self, word: Word) {
+        match word {
+            Word::Hello if self.leads.get_value() => {
+                self.say(&Word::At(self.position()));
+                self.say(&Word::Link(self.live.link.get_untracked()));
+            }
+            Word::Hello => {}
+            Word::At(position) => {
+                if position > self.position() {
+                    self.gap();
+                }
+            }
+            Word::Heard(event) => self.heard(&event),
+            Word::Gap => self.gap(),
+            Word::Link(link) => self.live.link.set(link),
+        }
+    }
+
+    fn say(self, word: &Word) {
+        self.tabs.with_value(|tabs| {
+            if let Some(tabs) = tabs {
+                tabs.say(word);
+            }
+        });
+    }
+
+    fn position(self) -> Option<i64> {
+        self.live.hub.with_value(Hub::last_id)
+    }
+
+    fn set_link(self, link: Link) {
+        self.live.link.set(link);
+        self.say(&Word::Link(link));
+    }
+
     fn connect(self) {
-        let since = self.live.hub.with_value(Hub::last_id);
+        let since = self.position();
         let address = since.map_or_else(|| FEED.to_owned(), |id| format!("{FEED}?since={id}"));
         let Ok(source) = EventSource::new(&address) else {
             return;
@@ -53,12 +107,15 @@ impl Feed {
         let heard = Closure::<dyn Fn(MessageEvent)>::new(move |message: MessageEvent| {
             let text = message.data().as_string().unwrap_or_default();
             match serde_json::from_str::<Event>(&text) {
-                Ok(event) => self.heard(&event),
+                Ok(event) => {
+                    self.heard(&event);
+                    self.say(&Word::Heard(event));
+                }
                 // A kind of event newer than this page: what it is about is unknown, so everything may be.
-                Err(_) => self.gap(),
+                Err(_) => self.gap_for_all(),
             }
         });
-        let gap = Closure::<dyn Fn()>::new(move || self.gap());
+        let gap = Closure::<dyn Fn()>::new(move || self.gap_for_all());
         let failed = Closure::<dyn Fn()>::new({
             let source = source.clone();
             move || self.failed(&source)
@@ -81,19 +138,22 @@ impl Feed {
 
     fn opened(self) {
         // Without an id to take the feed up from, whatever happened while it was away went unheard.
-        if self.live.link.get_untracked() != Link::Opening
-            && self.live.hub.with_value(|hub| hub.last_id().is_none())
-        {
-            self.gap();
+        if self.live.link.get_untracked() != Link::Opening && self.position().is_none() {
+            self.gap_for_all();
         }
         self.attempt.set_value(0);
-        self.live.link.set(Link::Open);
+        self.set_link(Link::Open);
     }
 
     fn heard(self, event: &Event) {
         if self.live.hub.try_update_value(|hub| hub.note(event)) == Some(true) {
             self.tell_soon();
         }
+    }
+
+    fn gap_for_all(self) {
+        self.gap();
+        self.say(&Word::Gap);
     }
 
     fn gap(self) {
@@ -125,11 +185,11 @@ impl Feed {
 
     fn failed(self, source: &EventSource) {
         if self.live.link.get_untracked() != Link::Lost {
-            self.live.link.set(Link::Faltering);
+            self.set_link(Link::Faltering);
             set_timeout(
                 move || {
                     if self.live.link.get_untracked() == Link::Faltering {
-                        self.live.link.set(Link::Lost);
+                        self.set_link(Link::Lost);
                     }
                 },
                 QUIET,

@@ -21,14 +21,14 @@ impl Board {
     pub async fn agent_create(&self, actor: &Actor, params: CreateAgent) -> Result<AgentView> {
         actor.require_operator()?;
         let mut work = self.begin().await?;
-        let view = work.add_agent(params).await?;
+        let view = work.add_agent(params, None).await?;
         work.commit().await?;
         Ok(view)
     }
 
     /// Makes sure that an agent of this name exists with this command line: agents that are found on the machine at start, and
-    /// whose path may have changed since. Its profiles are left alone.
-    pub async fn agent_ensure(&self, params: CreateAgent) -> Result<()> {
+    /// whose path may have changed since. A new one's default profile begins in `mode`; known profiles are left alone.
+    pub async fn agent_ensure(&self, params: CreateAgent, mode: Option<&str>) -> Result<()> {
         let mut work = self.begin().await?;
         let known = store::agents::list(&mut work.tx)
             .await?
@@ -36,7 +36,7 @@ impl Board {
             .find(|agent| agent.name == params.name);
         let Some(mut agent) = known else {
             // In the same transaction: another node may be starting and look for the same agents.
-            work.add_agent(params).await?;
+            work.add_agent(params, mode).await?;
             return work.commit().await;
         };
         if agent.command != params.command || agent.args != params.args || agent.env != params.env {
@@ -130,7 +130,7 @@ impl Board {
 }
 
 impl Work {
-    async fn add_agent(&mut self, params: CreateAgent) -> Result<AgentView> {
+    async fn add_agent(&mut self, params: CreateAgent, mode: Option<&str>) -> Result<AgentView> {
         let name = required("name", &params.name)?;
         let command = params.command.trim();
         if command.is_empty() {
@@ -167,7 +167,7 @@ impl Work {
             agent_id: agent.id,
             name: DEFAULT_PROFILE.to_owned(),
             model: None,
-            mode: None,
+            mode: mode.map(str::to_owned),
             passthrough: false,
             created_at: self.now,
             updated_at: self.now,

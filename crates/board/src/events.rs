@@ -2,7 +2,6 @@
 
 use crate::{Actor, Board, Result};
 use domain::event::Event;
-use domain::time::Timestamp;
 
 /// Most events in one read.
 const PAGE: i64 = 500;
@@ -19,9 +18,10 @@ impl Board {
         Ok(store::events::bounds(&mut self.snapshot().await?).await?)
     }
 
-    /// Drops events older than `before`.
-    pub async fn events_prune(&self, before: Timestamp) -> Result<u64> {
+    /// Drops the events that are older than the log is to reach back, and says how many they were. The newest stays in any case.
+    pub async fn events_prune(&self) -> Result<u64> {
         let mut work = self.begin().await?;
+        let before = work.now.plus_millis(-self.settings().events_kept_ms);
         let dropped = store::events::prune(&mut work.tx, before).await?;
         work.commit().await?;
         Ok(dropped)

@@ -19,6 +19,8 @@ pub struct Settings {
     pub max_automatic_moves: i64,
     /// How long writes of one author to a plan share a revision, in milliseconds; 0 gives each its own.
     pub plan_merge_ms: i64,
+    /// How long the event log reaches back, in milliseconds. A reader who was away longer reads everything again.
+    pub events_kept_ms: i64,
     /// Where the folders of tasks are made that name none of their own.
     pub workspaces_dir: PathBuf,
 }
@@ -33,6 +35,7 @@ impl Default for Settings {
             lease_ms: 30_000,
             max_automatic_moves: 30,
             plan_merge_ms: 5 * 60 * 1_000,
+            events_kept_ms: 7 * 24 * 60 * 60 * 1_000,
             workspaces_dir: PathBuf::from("workspaces"),
         }
     }

@@ -90,7 +90,7 @@ fn list_tool() -> Tool {
             "properties": {
                 "workflow_id": {"type": "string", "format": "uuid", "description": "Full UUID, from list_workflows_kandev."},
                 "workflow_step_id": {"type": "string", "format": "uuid", "description": "Only tasks in this step."},
-                "parent_id": {"type": "string", "format": "uuid", "description": "Only subtasks of this task; \"self\" is your own task."},
+                "parent_id": {"type": "string", "description": "Only subtasks of this task; \"self\" is your own task."},
                 "state": {"type": "string", "description": format!("Only tasks in this state: {STATES}")},
                 "include_archived": {"type": "boolean", "description": "Archived tasks too. Default: false."},
                 "limit": {"type": "integer", "minimum": 1, "maximum": 1000, "description": "At most so many tasks, oldest first."},
@@ -118,7 +118,7 @@ fn create_tool() -> Tool {
                 "prompt": {"type": "string", "description": "The first message to the task's agent, complete in itself: it knows nothing \
                                                               of your conversation. Needed when the agent is to start."},
                 "autopilot": {"type": "boolean", "description": AUTOPILOT},
-                "parent_id": {"type": "string", "format": "uuid", "description": "The task it is part of: a full UUID, or \"self\" for your own \
+                "parent_id": {"type": "string", "description": "The task it is part of: a full UUID, or \"self\" for your own \
                                                                 task. Top level when left out."},
                 "workspace_id": {"type": "string", "format": "uuid", "description": "From the parent, or the only workspace, when left out."},
                 "workflow_id": {"type": "string", "format": "uuid", "description": "From the parent, or the workspace's first, when left out."},

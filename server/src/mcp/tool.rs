@@ -149,7 +149,7 @@ impl Call {
 
     /// The client's own id of the call, when it sends one (rulings 6).
     pub fn tool_use_id(&self) -> Option<&str> {
-        ["claudecode/toolUseId", "toolUseId", "tool_use_id"]
+        ["claudecode/toolUseId", "callId", "toolUseId", "tool_use_id"]
             .iter()
             .find_map(|key| self.context.meta.get(*key)?.as_str())
             .filter(|id| !id.is_empty())

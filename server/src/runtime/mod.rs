@@ -95,7 +95,8 @@ impl Runtime {
                 sessions.clone(),
                 stop.clone(),
             )),
-            tokio::spawn(worker::leases(board, config, stop.clone())),
+            tokio::spawn(worker::leases(board.clone(), config, stop.clone())),
+            tokio::spawn(worker::housekeeping(board, stop.clone())),
         ];
         Self {
             sessions,

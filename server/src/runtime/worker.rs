@@ -1,4 +1,4 @@
-//! The loops: due follow-ups, and leases.
+//! The loops: due follow-ups, leases, and housekeeping.
 
 use super::RuntimeConfig;
 use super::patience::Patience;
@@ -14,6 +14,8 @@ use tokio_util::sync::CancellationToken;
 const BATCH: i64 = 64;
 /// How long the loop sleeps when nothing is due and no wake-up comes: other nodes write without waking us.
 const LONGEST_SLEEP: Duration = Duration::from_secs(1);
+/// How often what is no longer needed is dropped.
+const HOUSEKEEPING: Duration = Duration::from_secs(60 * 60);
 
 /// Takes follow-ups as they become due and hands them to the actors, in order within a session.
 pub(super) async fn effects(
@@ -114,6 +116,25 @@ pub(super) async fn leases(board: Board, config: Arc<RuntimeConfig>, stop: Cance
             Err(error) => tracing::error!(
                 error = &error as &dyn std::error::Error,
                 "lost sessions were not looked for"
+            ),
+        }
+    }
+}
+
+/// Drops what nobody needs any more, at the start and then every hour.
+pub(super) async fn housekeeping(board: Board, stop: CancellationToken) {
+    let mut ticks = tokio::time::interval(HOUSEKEEPING);
+    loop {
+        tokio::select! {
+            _ = ticks.tick() => {}
+            () = stop.cancelled() => return,
+        }
+        match board.events_prune().await {
+            Ok(0) => {}
+            Ok(events) => tracing::info!(events, "dropped old events"),
+            Err(error) => tracing::error!(
+                error = &error as &dyn std::error::Error,
+                "old events were not dropped"
             ),
         }
     }

@@ -6,6 +6,7 @@ mod contrast;
 mod css;
 mod engine;
 mod mend;
+mod prune;
 mod site;
 mod stylesheet;
 mod wasm;

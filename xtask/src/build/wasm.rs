@@ -1,4 +1,4 @@
-//! The browser's half: compile, `wasm-bindgen`, `wasm-opt`.
+//! The browser's half: compile, `wasm-bindgen`, prune, `wasm-opt`.
 //!
 //! `wasm-bindgen` runs as a library whose version Cargo.lock holds, so nobody has to install a matching command.
 //! Cargo decides by itself whether to compile; the steps after it are skipped when the compiled module is the same.
@@ -72,8 +72,12 @@ pub(crate) fn bundle(kind: Bundle) -> Result<Glue> {
         let _ = std::fs::remove_file(&stamp_file);
         let _ = std::fs::remove_dir_all(&made);
         stage::work("wasm-bindgen", || bind(&module, &made))?;
+        let wasm = made.join(format!("{NAME}_bg.wasm"));
+        if kind == Bundle::Small {
+            stage::work("prune", || prune(&wasm))?;
+        }
         match (&optimizer, kind) {
-            (Some(program), _) => optimize(program, &made.join(format!("{NAME}_bg.wasm")))?,
+            (Some(program), _) => optimize(program, &wasm)?,
             (None, Bundle::Small) => println!(
                 "  The bundle stays larger than it need be: {}",
                 setup::WASM_OPT.advice()
@@ -98,7 +102,11 @@ fn stamp(module: &Path, optimizer: Option<&Path>) -> Result<String> {
     let versions = ["wasm-bindgen-cli-support", "walrus"].map(|package| {
         locked_version(include_str!("../../../Cargo.lock"), package).unwrap_or_default()
     });
-    Ok(format!("{} {versions:?} {optimizer}", files::hash(&bytes)))
+    let steps = files::hash(include_bytes!("prune.rs"));
+    Ok(format!(
+        "{} {steps} {versions:?} {optimizer}",
+        files::hash(&bytes)
+    ))
 }
 
 fn bind(module: &Path, folder: &Path) -> Result<()> {
@@ -107,9 +115,21 @@ fn bind(module: &Path, folder: &Path) -> Result<()> {
         .out_name(NAME)
         .web(true)?
         .typescript(false)
-        .remove_name_section(true)
+        // Pruning goes by names; the optimiser leaves them out.
+        .remove_name_section(false)
         .remove_producers_section(true)
         .generate(folder)
+}
+
+fn prune(wasm: &Path) -> Result<()> {
+    let (pruned, count) = super::prune::unused_hydration(&std::fs::read(wasm)?)?;
+    if count == 0 {
+        bail!(
+            "the bundle has no function that pruning looks for: leptos has changed, and xtask/src/build/prune.rs must follow"
+        );
+    }
+    files::write_if_changed(wasm, &pruned)?;
+    Ok(())
 }
 
 fn optimize(program: &Path, wasm: &Path) -> Result<()> {

@@ -69,7 +69,7 @@ store::on_both_engines! {
         let starts: Vec<_> = (0..4)
             .map(|_| {
                 let board = world.board();
-                tokio::spawn(async move { board.agent_ensure(agent("Found")).await })
+                tokio::spawn(async move { board.agent_ensure(agent("Found"), None).await })
             })
             .collect();
         for start in starts {
@@ -84,9 +84,9 @@ store::on_both_engines! {
         };
         let before = found().await;
         let events = world.count("events").await;
-        board.agent_ensure(agent("Found")).await.unwrap();
+        board.agent_ensure(agent("Found"), None).await.unwrap();
         assert_eq!(world.count("events").await, events, "nothing changed");
-        board.agent_ensure(CreateAgent { command: "/new/path".to_owned(), ..agent("Found") }).await.unwrap();
+        board.agent_ensure(CreateAgent { command: "/new/path".to_owned(), ..agent("Found") }, None).await.unwrap();
         let after = found().await;
         assert_eq!((after.id, after.command.as_str()), (before.id, "/new/path"));
         assert_eq!(after.profiles, before.profiles);
