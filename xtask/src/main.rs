@@ -1,4 +1,4 @@
-//! The commands people need: `cargo xtask serve | test | dev | build | check | e2e | test-agents | fmt | docs`.
+//! The commands people need: `cargo xtask serve | test | dev | build | check | e2e | test-agents | bench | fmt | docs`.
 //!
 //! Each does its own set-up and needs nothing installed beyond rustup, Node and a C compiler.
 
@@ -11,6 +11,7 @@
     reason = "it starts other programs and waits for them; the rules are for the product"
 )]
 
+mod bench;
 mod build;
 mod checks;
 mod count;
@@ -75,6 +76,12 @@ enum Command {
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         args: Vec<String>,
     },
+    /// Measure against baselines, in one run: `messages`; further arguments with `--help`
+    Bench {
+        /// What to measure, and how long
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true, required = true)]
+        args: Vec<String>,
+    },
     /// Format all Rust code
     Fmt,
     /// Build our documentation; a broken link is an error
@@ -90,6 +97,7 @@ fn main() -> Result<()> {
         Command::Check => test::check(),
         Command::E2e { args } => e2e::build_and_run(&args).map(close),
         Command::TestAgents { args } => test_agents::test_agents(&args).map(close),
+        Command::Bench { args } => bench::bench(&args),
         Command::Fmt => stage::must("cargo fmt", project::cargo("fmt").arg("--all")).map(drop),
         Command::Docs => {
             let mut cargo = project::cargo("doc");

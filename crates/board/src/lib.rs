@@ -97,6 +97,13 @@ impl Board {
         &self.clock
     }
 
+    /// Waits until everything that an operation may have answered from is durable. An operation that changes something waits
+    /// by itself; one that found that somebody else had done it already may be a moment ahead of the disk. Doors call this
+    /// before an answer leaves.
+    pub async fn settled(&self) -> Result<()> {
+        Ok(self.store.settled().await?)
+    }
+
     /// Whether the database answers.
     pub async fn ping(&self) -> Result<()> {
         Ok(self.store.ping().await?)

@@ -92,6 +92,13 @@ impl FirstTurn<'_> {
                 .to_owned(),
         );
         lines.push(
+            "The other side sees your words and your task's title and id, nothing else: say which task, repository, branch and \
+             files you mean, ask one question that can be answered in a sentence, and say what you do without an answer. Point \
+             to files by path; never send secrets. Read the other conversation back (message_types [\"message\"], sort \"asc\") \
+             before you build on an agreement. Stop after two or three rounds; never write just to thank or acknowledge."
+                .to_owned(),
+        );
+        lines.push(
             "update_task_kandev, archive_task_kandev and delete_task_kandev change tasks; deleting cannot be undone."
                 .to_owned(),
         );

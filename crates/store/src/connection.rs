@@ -7,8 +7,10 @@
 //! is still so when it is written, and ids of events grow in the order of commits, so "everything since N" misses nothing.
 //! The versions and guards on rows stay, as the second wall. (`docs/decisions/0005-writers-take-turns.md`)
 //!
-//! **Acknowledged means on disk.** SQLite runs with WAL and `synchronous=full`.
+//! **Acknowledged means on disk.** SQLite runs with WAL and `synchronous=full`; writers that wait for one another share a
+//! commit (`group`).
 
+use crate::group::{Turn, Writers};
 use crate::{Engine, Result, StoreError, migrations};
 use sqlx::any::{AnyConnectOptions, AnyPoolOptions};
 use sqlx::{Any, AnyConnection, AnyPool, Connection, Executor, Transaction};
@@ -61,8 +63,14 @@ impl Options {
 #[derive(Debug, Clone)]
 pub struct Store {
     engine: Engine,
-    writer: AnyPool,
+    writer: Writer,
     readers: AnyPool,
+}
+
+#[derive(Debug, Clone)]
+enum Writer {
+    Sqlite(Writers),
+    Postgres(AnyPool),
 }
 
 /// The advisory lock that writers on Postgres take turns with; any fixed number serves.
@@ -112,11 +120,12 @@ impl Store {
             .map_err(opening)?;
         migrations::run(&mut first, engine).await?;
         first.close().await?;
-        let writer = pool(match engine {
-            Engine::Sqlite => 1,
-            Engine::Postgres => 4,
-        })
-        .connect_lazy_with(connect.clone());
+        let writer = match engine {
+            Engine::Sqlite => {
+                Writer::Sqlite(Writers::new(pool(1).connect_lazy_with(connect.clone())))
+            }
+            Engine::Postgres => Writer::Postgres(pool(4).connect_lazy_with(connect.clone())),
+        };
         let readers = pool(options.readers).connect_lazy_with(connect);
         Ok(Self {
             engine,
@@ -133,18 +142,27 @@ impl Store {
 
     /// Opens a transaction that may write. Waits for its turn.
     pub async fn write(&self) -> Result<Tx> {
-        let inner = match self.engine {
-            Engine::Sqlite => self.writer.begin_with("begin immediate").await?,
-            Engine::Postgres => {
-                let mut tx = self.writer.begin_with("begin").await?;
+        let inner = match &self.writer {
+            Writer::Sqlite(writers) => Inner::Shared(writers.begin().await?),
+            Writer::Postgres(pool) => {
+                let mut tx = pool.begin_with("begin").await?;
                 tx.execute(WRITER_LOCK).await?;
-                tx
+                Inner::Own(tx)
             }
         };
         Ok(Tx(Snapshot {
             inner,
             engine: self.engine,
         }))
+    }
+
+    /// Waits until everything that a transaction may have seen so far is durable. Whoever answers from what it read in a
+    /// transaction that it then dropped waits for this first: on SQLite it may have seen what is about to be committed.
+    pub async fn settled(&self) -> Result<()> {
+        match &self.writer {
+            Writer::Sqlite(writers) => writers.settled().await,
+            Writer::Postgres(_) => Ok(()),
+        }
     }
 
     /// Opens a view of the database at one moment. It may be a moment old and holds no lock.
@@ -158,7 +176,7 @@ impl Store {
             }
         };
         Ok(Snapshot {
-            inner,
+            inner: Inner::Own(inner),
             engine: self.engine,
         })
     }
@@ -172,7 +190,10 @@ impl Store {
     /// Closes all connections; on SQLite this folds the log back into the file.
     pub async fn close(&self) {
         self.readers.close().await;
-        self.writer.close().await;
+        match &self.writer {
+            Writer::Sqlite(writers) => writers.close().await,
+            Writer::Postgres(pool) => pool.close().await,
+        }
     }
 }
 
@@ -199,13 +220,25 @@ async fn prepare(
 /// A view of the database at one moment.
 #[derive(Debug)]
 pub struct Snapshot {
-    inner: Transaction<'static, Any>,
+    inner: Inner,
     engine: Engine,
+}
+
+/// Whose transaction it is.
+#[derive(Debug)]
+enum Inner {
+    /// Ours alone.
+    Own(Transaction<'static, Any>),
+    /// A turn in one that writers share.
+    Shared(Turn),
 }
 
 impl Snapshot {
     pub(crate) fn connection(&mut self) -> &mut AnyConnection {
-        &mut self.inner
+        match &mut self.inner {
+            Inner::Own(tx) => tx,
+            Inner::Shared(turn) => turn.connection(),
+        }
     }
 
     /// Which database this is on.
@@ -224,13 +257,16 @@ pub struct Tx(Snapshot);
 
 impl Tx {
     /// Makes everything written durable and visible. An error means that nothing was.
-    pub async fn commit(mut self) -> Result<()> {
-        if self.0.engine == Engine::Postgres {
-            // Asked to commit after a failed statement, Postgres rolls back and reports success. Any query is refused then.
-            self.0.inner.execute("select 1").await?;
+    pub async fn commit(self) -> Result<()> {
+        match self.0.inner {
+            Inner::Own(mut tx) => {
+                // Asked to commit after a failed statement, Postgres rolls back and reports success. Any query is refused
+                // then.
+                tx.execute("select 1").await?;
+                Ok(tx.commit().await?)
+            }
+            Inner::Shared(turn) => turn.commit().await,
         }
-        self.0.inner.commit().await?;
-        Ok(())
     }
 }
 

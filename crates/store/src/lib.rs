@@ -11,6 +11,7 @@
 mod connection;
 mod engine;
 mod error;
+mod group;
 mod migrations;
 mod row;
 

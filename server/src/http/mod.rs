@@ -4,7 +4,7 @@
 //! that list, so that no route can be missing from any of them.
 //!
 //! From the outside in, a request passes: request id and log span, error body ([`envelope`]), metrics, the checks of
-//! [`security`], then its route.
+//! [`security`], then its route; an answer to a change waits until what it speaks of is durable.
 
 mod agents;
 mod clarifications;
@@ -32,8 +32,9 @@ use crate::error::ApiError;
 use crate::state::AppState;
 use crate::{mcp, pages};
 use axum::Router;
-use axum::extract::DefaultBodyLimit;
-use axum::middleware::{from_fn, from_fn_with_state};
+use axum::extract::{DefaultBodyLimit, Request, State};
+use axum::middleware::{Next, from_fn, from_fn_with_state};
+use axum::response::{IntoResponse, Response};
 use axum::routing::any;
 use domain::error::Refusal;
 use pages::Pages;
@@ -100,10 +101,21 @@ pub fn router(state: AppState) -> Router {
             feed: state.feed.clone(),
             site: state.site.clone(),
         }))
+        .layer(from_fn_with_state(state.clone(), settle))
         .layer(CatchPanicLayer::custom(envelope::panicked))
         .layer(from_fn(security::check))
         .layer(from_fn_with_state(state, metrics::observe))
         .layer(from_fn(envelope::wrap))
+}
+
+/// Lets no answer to a change out before what it speaks of is durable.
+async fn settle(State(app): State<AppState>, request: Request, next: Next) -> Response {
+    let changes = !request.method().is_safe();
+    let response = next.run(request).await;
+    if changes && let Err(error) = app.board.settled().await {
+        return ApiError::from(error).into_response();
+    }
+    response
 }
 
 async fn nothing_here() -> ApiError {

@@ -73,6 +73,10 @@ impl Connection {
             }
             Err(error) => Err(error),
         };
+        let outcome = match self.lists.board.settled().await {
+            Ok(()) => outcome,
+            Err(error) => Err(error),
+        };
         Ok(match outcome {
             Ok(value) => result(tool.name, value),
             Err(error) => tool_error(&refusal_of(error)),

@@ -19,6 +19,7 @@ mod doors;
 mod feed;
 mod journey;
 mod kill;
+mod negotiation;
 mod openapi;
 mod operators;
 mod pages;

@@ -12,6 +12,7 @@ mod coverage;
 mod effects;
 mod events;
 mod full_disk;
+mod group;
 mod messages;
 mod opening;
 mod permissions;

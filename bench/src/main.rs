@@ -1,0 +1,54 @@
+//! `cargo xtask bench`: what Flightdeck does, beside the least that anything could do in its place.
+//!
+//! Absolute figures mean little on a shared machine, so every measurement runs in rounds that alternate with its baseline, and
+//! what is printed is the ratio beside the figures.
+
+mod agent;
+mod flightdeck;
+mod messages;
+mod raw;
+mod samples;
+
+use std::path::PathBuf;
+
+use anyhow::Result;
+use clap::{Parser, Subcommand};
+
+#[derive(Parser)]
+struct Args {
+    #[command(subcommand)]
+    what: What,
+}
+
+#[derive(Subcommand)]
+enum What {
+    /// Messages between tasks: latency to an idle session, and a burst.
+    Messages {
+        /// The server's binary.
+        #[arg(long)]
+        server: PathBuf,
+        /// Messages a round.
+        #[arg(long, default_value_t = 60)]
+        samples: usize,
+        /// Rounds.
+        #[arg(long, default_value_t = 5)]
+        rounds: usize,
+    },
+    /// The agent that measurements talk to: speaks ACP on stdio and says when it was prompted. Started by Flightdeck.
+    Agent {
+        /// Datagram socket to report to.
+        #[arg(long)]
+        report: PathBuf,
+    },
+}
+
+fn main() -> Result<()> {
+    match Args::parse().what {
+        What::Agent { report } => agent::run(&report),
+        What::Messages {
+            server,
+            samples,
+            rounds,
+        } => tokio::runtime::Runtime::new()?.block_on(messages::run(&server, samples, rounds)),
+    }
+}
