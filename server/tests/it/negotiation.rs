@@ -78,7 +78,7 @@ store::on_both_engines! {
 
         // First turn: the client proposes, and ends its turn.
         let read = json!({"task_id": service, "message_types": ["message"], "sort": "asc", "limit": 20});
-        server.post(&format!("/tasks/{client}/messages"), json!({"content": [
+        let script = [
             tell(&service, PROPOSAL),
             "e2e:message(\"First: {result.status}\")".to_owned(),
             "e2e:next_turn()".to_owned(),
@@ -87,7 +87,8 @@ store::on_both_engines! {
             call("get_task_conversation_kandev", &read),
             "e2e:message(\"Read back: {result.messages.2.content} {result.messages.3.content}\")".to_owned(),
             "e2e:message(\"Building.\")".to_owned(),
-        ].join("\n")})).await;
+        ].join("\n");
+        server.post(&format!("/tasks/{client}/messages"), json!({"content": script})).await;
         server.until("the proposal is sent", async |s| {
             let idle = s.task(&client).await["primary_session_state"] == "WAITING_FOR_INPUT";
             (idle && said(s, &client).await.iter().any(|words| words.starts_with("First:"))).then_some(())
