@@ -25,6 +25,7 @@ mod messages;
 mod moves;
 mod outgoing;
 mod pages;
+mod papers;
 mod permissions;
 mod plans;
 mod prompts;

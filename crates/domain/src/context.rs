@@ -26,6 +26,11 @@ const PLAN: &str = "The task's plan is a text that the operator reads and edits 
     version you read. delete_task_plan_kandev removes the plan; list_task_plan_revisions_kandev, get_task_plan_revision_kandev and \
     restore_task_plan_revision_kandev bring back what it was.";
 
+/// What can be shown to the operator beside words.
+const SHOWING: &str = "show_walkthrough_kandev leads the operator through places in the code (get_walkthrough_kandev and \
+    delete_walkthrough_kandev read and remove it), publish_review_findings_kandev lists what a review found, and \
+    show_rich_output_kandev shows files, charts and figures in this conversation.";
+
 /// What the first turn of a conversation is told.
 #[derive(Debug)]
 pub struct FirstTurn<'a> {
@@ -110,6 +115,7 @@ impl FirstTurn<'_> {
             );
         }
         lines.push(PLAN.to_owned());
+        lines.push(SHOWING.to_owned());
         lines.push("When plans, questions or actions on the board are asked for, use these tools, not text.".to_owned());
         lines.join("\n")
     }

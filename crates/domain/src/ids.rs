@@ -91,6 +91,10 @@ ids! {
     PlanRevisionId = "revision_id";
     /// What a plan or a revision was at one moment: changes with each write, and says nothing else.
     PlanVersion = "expected_version";
+    /// A walkthrough.
+    WalkthroughId = "walkthrough_id";
+    /// A review finding.
+    FindingId = "finding_id";
 }
 
 /// Reads a full UUID for the field `noun`. What was given instead is not repeated; that it looks shortened is.

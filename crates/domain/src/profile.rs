@@ -185,6 +185,16 @@ const GROUPS: &[Group] = &[
         ],
     },
     Group {
+        enabled: on_task,
+        tools: &[
+            "show_walkthrough_kandev",
+            "get_walkthrough_kandev",
+            "delete_walkthrough_kandev",
+            "publish_review_findings_kandev",
+            "show_rich_output_kandev",
+        ],
+    },
+    Group {
         enabled: |p| p.has(Capability::UserQuestion),
         tools: &["ask_user_question_kandev"],
     },

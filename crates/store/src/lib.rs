@@ -24,6 +24,7 @@ pub mod permissions;
 pub mod plans;
 pub mod questions;
 pub mod queue;
+pub mod reviews;
 pub mod sessions;
 pub mod stats;
 pub mod tasks;
@@ -32,6 +33,7 @@ pub mod testing;
 pub mod tokens;
 pub mod turns;
 pub mod views;
+pub mod walkthroughs;
 pub mod workflows;
 pub mod workspaces;
 

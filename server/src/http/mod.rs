@@ -16,6 +16,7 @@ mod health;
 mod messages;
 mod metrics;
 pub mod openapi;
+mod papers;
 mod permissions;
 mod plans;
 mod profiles;
@@ -55,6 +56,7 @@ pub fn api_routes() -> Vec<Route> {
         workflows::routes(),
         tasks::routes(),
         plans::routes(),
+        papers::routes(),
         sessions::routes(),
         messages::routes(),
         queue::routes(),

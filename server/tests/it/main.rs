@@ -23,6 +23,7 @@ mod negotiation;
 mod openapi;
 mod operators;
 mod pages;
+mod papers;
 mod plans;
 mod security;
 mod tool_auth;

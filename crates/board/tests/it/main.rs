@@ -53,6 +53,7 @@ mod events;
 mod messages;
 mod model;
 mod nodes;
+mod papers;
 mod plans;
 mod profiles;
 mod queue;

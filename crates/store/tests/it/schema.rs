@@ -13,6 +13,7 @@ use domain::permission::PermissionStatus;
 use domain::plan::PlanAuthorKind;
 use domain::question::QuestionStatus;
 use domain::queue::{Lane, QueuedBy, QueuedState};
+use domain::review::{FindingStatus, Severity, Side};
 use domain::session::SessionState;
 use domain::task::{Origin, Priority, TaskState, TitleMode};
 use domain::turn::TurnState;
@@ -55,15 +56,9 @@ fn words() -> BTreeMap<(&'static str, &'static str), BTreeSet<&'static str>> {
         (("events", "kind"), of!(EventKind)),
         (("plans", "created_by"), of!(PlanAuthorKind)),
         (("plan_revisions", "author_kind"), of!(PlanAuthorKind)),
-        (("review_findings", "side"), BTreeSet::from(["new", "old"])),
-        (
-            ("review_findings", "severity"),
-            BTreeSet::from(["blocker", "major", "minor", "nit"]),
-        ),
-        (
-            ("review_findings", "status"),
-            BTreeSet::from(["open", "resolved"]),
-        ),
+        (("review_findings", "side"), of!(Side)),
+        (("review_findings", "severity"), of!(Severity)),
+        (("review_findings", "status"), of!(FindingStatus)),
     ])
 }
 
@@ -161,12 +156,8 @@ async fn full_world(db: &TestDb) -> World {
         let plan = crate::plans::plan(child.id, "One.");
         store::plans::put(tx, &plan).await?;
         store::plans::insert_revision(tx, &crate::plans::revision(&plan, 1)).await?;
-        tx.execute_raw(&format!(
-            "insert into review_findings (id, task_id, repo, file, line, line_end, side, severity, category, title, body, status, \
-             created_at, updated_at) values ('f', '{}', '', 'a.rs', 1, 1, 'new', 'nit', 'naming', 'T', '', 'open', 1, 1)",
-            child.id
-        ))
-        .await?;
+        store::walkthroughs::put(tx, &crate::walkthroughs::walkthrough(child.id, "W")).await?;
+        store::reviews::put(tx, &crate::reviews::finding(child.id, "F")).await?;
         store::events::append(tx, &NewEvent::new(EventKind::TaskCreated), now).await
     })
     .await
@@ -227,6 +218,7 @@ store::on_both_engines! {
             ("tasks", "title"),
             ("access_tokens", "name"),
             ("plans", "title"),
+            ("walkthroughs", "title"),
             ("plan_revisions", "title"),
             ("review_findings", "file"),
             ("review_findings", "category"),
