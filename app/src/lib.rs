@@ -23,6 +23,8 @@ pub mod need;
 pub mod paths;
 pub mod prefs;
 #[cfg(feature = "ssr")]
+pub mod rich;
+#[cfg(feature = "ssr")]
 pub mod shell;
 pub mod title;
 pub mod viewport;

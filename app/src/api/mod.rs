@@ -10,6 +10,7 @@
 )]
 
 pub mod board_page;
+pub mod papers;
 pub mod questions;
 pub mod sessions;
 pub mod setup;

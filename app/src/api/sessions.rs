@@ -39,8 +39,11 @@ impl Entry for ShownMessage {
 
 #[cfg(feature = "ssr")]
 fn shown(message: MessageView) -> ShownMessage {
-    let html =
-        is_markdown(message.message_type).then(|| crate::markdown::to_html(&message.content));
+    let locale = crate::prefs::Prefs::of_request().locale;
+    let html = is_markdown(message.message_type).then(|| {
+        crate::rich::of_message(locale, &message.metadata)
+            .unwrap_or_else(|| crate::markdown::to_html(&message.content))
+    });
     ShownMessage { message, html }
 }
 

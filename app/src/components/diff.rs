@@ -1,5 +1,6 @@
-//! What an edit changed, line by line.
+//! What an edit changed, line by line: in one column, or old beside new.
 
+use super::segments::{Segment, Segments};
 use crate::i18n::{plural, t, use_locale};
 use leptos::prelude::*;
 
@@ -80,6 +81,127 @@ fn rows(lines: &[(Mark, &str)]) -> Vec<AnyView> {
             view! { <span class=class>{[sign, line].concat()}</span> }.into_any()
         })
         .collect()
+}
+
+/// Two texts to be compared.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Compared {
+    /// The one before.
+    pub old: String,
+    /// The one after.
+    pub new: String,
+}
+
+/// Two texts compared, in one column or side by side as the reader chooses.
+#[component]
+pub fn Difference(
+    /// The texts.
+    #[prop(into)]
+    compared: Signal<Compared>,
+    /// What the one before is.
+    #[prop(into)]
+    old_name: TextProp,
+    /// What the one after is.
+    #[prop(into)]
+    new_name: TextProp,
+) -> impl IntoView {
+    let locale = use_locale();
+    let split = RwSignal::new(false);
+    let choose = move |on| Callback::new(move |()| split.set(on));
+    let content = move || {
+        compared.with(|Compared { old, new }| {
+            if old == new {
+                return view! { <p class="text-muted">{t!(locale, chat.no_difference)}</p> }
+                    .into_any();
+            }
+            let lines = compare(old, new);
+            if split.get() {
+                side_by_side(&lines, &old_name.get(), &new_name.get())
+            } else {
+                view! { <pre class="code-block diff-block" tabindex="0">{rows(&lines)}</pre> }
+                    .into_any()
+            }
+        })
+    };
+    view! {
+        <div class="flex flex-col gap-3">
+            <Segments label=t!(locale, chat.diff_view)>
+                <Segment chosen=Signal::derive(move || !split.get()) on_press=choose(false) test_id="diff-unified">
+                    {t!(locale, chat.diff_unified)}
+                </Segment>
+                <Segment chosen=split on_press=choose(true) test_id="diff-split">
+                    {t!(locale, chat.diff_split)}
+                </Segment>
+            </Segments>
+            {content}
+        </div>
+    }
+    .into_any()
+}
+
+/// A line of the side-by-side view: what stands left and what stands right.
+type Pair<'t> = ((Mark, &'t str), (Mark, &'t str));
+
+/// Lines that went stand beside those that came in their place.
+fn pairs<'t>(lines: &[(Mark, &'t str)]) -> Vec<Pair<'t>> {
+    const NOTHING: (Mark, &str) = (Mark::Gap, "");
+    let mut pairs = Vec::new();
+    let mut rest = lines;
+    while let Some((mark, line)) = rest.first() {
+        if matches!(mark, Mark::Same | Mark::Gap) {
+            pairs.push(((*mark, *line), (*mark, *line)));
+            rest = &rest[1..];
+            continue;
+        }
+        let changed = rest
+            .iter()
+            .take_while(|(mark, _)| matches!(mark, Mark::Gone | Mark::Came))
+            .count();
+        let (block, behind) = rest.split_at(changed);
+        let of = |wanted| block.iter().filter(move |(mark, _)| *mark == wanted);
+        let (mut gone, mut came) = (of(Mark::Gone), of(Mark::Came));
+        loop {
+            match (gone.next(), came.next()) {
+                (None, None) => break,
+                (old, new) => pairs.push((
+                    old.copied().unwrap_or(NOTHING),
+                    new.copied().unwrap_or(NOTHING),
+                )),
+            }
+        }
+        rest = behind;
+    }
+    pairs
+}
+
+fn side_by_side(lines: &[(Mark, &str)], old_name: &str, new_name: &str) -> AnyView {
+    let cell = |(mark, line): (Mark, &str)| {
+        let (class, sign) = match mark {
+            Mark::Same => ("diff-cell", ""),
+            Mark::Gone => ("diff-cell diff-gone", "− "),
+            Mark::Came => ("diff-cell diff-came", "+ "),
+            Mark::Gap => ("diff-cell text-muted", ""),
+        };
+        view! { <td class=class>{[sign, line].concat()}</td> }
+    };
+    let body = pairs(lines)
+        .into_iter()
+        .map(|(old, new)| view! { <tr>{cell(old)}{cell(new)}</tr> })
+        .collect_view();
+    view! {
+        <div class="diff-split" tabindex="0" role="region" aria-label=[old_name, " → ", new_name].concat()>
+            <table>
+                <thead>
+                    <tr>
+                        <th scope="col">{old_name.to_owned()}</th>
+                        <th scope="col">{new_name.to_owned()}</th>
+                    </tr>
+                </thead>
+                <tbody>{body}</tbody>
+            </table>
+        </div>
+    }
+    .into_any()
 }
 
 fn compare<'t>(old: &'t str, new: &'t str) -> Vec<(Mark, &'t str)> {
@@ -198,6 +320,16 @@ mod tests {
         let old: String = (0..20).map(|n| format!("{n}\n")).collect();
         let new = old.replace("10\n", "ten\n");
         assert_eq!(text(&old, &new), "~| 7| 8| 9|-10|+ten| 11| 12| 13|~|");
+    }
+
+    #[test]
+    fn side_by_side_what_went_stands_beside_what_came() {
+        let lines = compare("a\nb\nc\nd", "a\nx\nd");
+        let text: Vec<(&str, &str)> = pairs(&lines)
+            .into_iter()
+            .map(|((_, old), (_, new))| (old, new))
+            .collect();
+        assert_eq!(text, [("a", "a"), ("b", "x"), ("c", ""), ("d", "d")]);
     }
 
     #[test]

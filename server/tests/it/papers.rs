@@ -114,7 +114,7 @@ async fn rich_output_is_checked_and_shown() {
         ))
         .await
         .json;
-    assert_eq!(message["message_type"], "content");
+    assert_eq!(message["type"], "content");
     assert_eq!(
         message["metadata"]["rich_output"]["blocks"][1]["labels"],
         json!(["Mon", "Tue"])

@@ -2,6 +2,7 @@
 
 use super::room::Room;
 use super::sessions::SessionTabs;
+use super::side::{Paper, Side};
 use super::title::TaskTitle;
 use crate::components::button::IconButton;
 use crate::components::glyph::Glyph;
@@ -22,8 +23,8 @@ use leptos::prelude::*;
 #[component]
 pub(super) fn Head(
     room: Room,
-    /// Opens the panel where it is a sheet.
-    related_sheet: RwSignal<bool>,
+    /// What stands beside the conversation.
+    side: Side,
 ) -> impl IntoView {
     let locale = room.locale;
     let prefs = use_preferences();
@@ -44,13 +45,7 @@ pub(super) fn Head(
     let menu_label =
         room.part(move |view| t!(locale, taskpage.actions, title = view.task.title.clone()));
     let items = Signal::derive(move || actions(room, workbench));
-    let toggle_panel = Callback::new(move |()| {
-        if viewport.is_narrow_now() {
-            related_sheet.set(true);
-        } else {
-            prefs.set_panel_open(!prefs.panel_open.get_untracked());
-        }
-    });
+    let toggle = move |paper| Callback::new(move |()| side.toggle(paper, viewport, prefs));
     view! {
         <header class="task-head">
             <Show when=move || ancestors.with(|list| !list.is_empty())>
@@ -68,9 +63,15 @@ pub(super) fn Head(
                     {move || word(locale, mark.get())} " · " {step}
                 </span>
                 <IconButton
+                    glyph=Glyph::FileText
+                    label=t!(locale, plan.plan)
+                    on_press=toggle(Paper::Plan)
+                    test_id="plan-toggle"
+                />
+                <IconButton
                     glyph=Glyph::ListTree
                     label=t!(locale, taskpage.related)
-                    on_press=toggle_panel
+                    on_press=toggle(Paper::Related)
                     test_id="related-toggle"
                 />
                 {move || view! { <Menu label=menu_label.get() items test_id="task-menu"/> }}

@@ -12,16 +12,21 @@ mod conversation;
 mod dock;
 mod entry;
 mod fields;
+mod findings;
 mod head;
 mod phase;
+mod plan;
 mod queue;
 mod record;
 mod related;
 mod room;
 mod sessions;
+mod side;
 mod title;
 mod tool;
+mod walkthrough;
 
+use crate::api::papers::{Papers, papers_of};
 use crate::api::sessions::{TranscriptPage, transcript};
 use crate::api::tasks::{task_page, task_related};
 use crate::components::frame::SidePanel;
@@ -39,9 +44,10 @@ use domain::view::{RelatedTasks, TaskPageView};
 use head::Head;
 use leptos::prelude::*;
 use leptos_router::hooks::{use_location, use_query_map};
-use related::Related;
+use plan::Editor;
 use room::Room;
 use serde::{Deserialize, Serialize};
+use side::{Side, SideContent};
 
 /// The task that the address names, as it was first read.
 ///
@@ -108,6 +114,7 @@ pub fn TaskPage() -> impl IntoView {
 pub struct Loaded {
     view: TaskPageView,
     related: RelatedTasks,
+    papers: Papers,
     /// The newest messages of the session that is shown first.
     transcript: Option<(SessionId, TranscriptPage)>,
 }
@@ -121,12 +128,14 @@ async fn load(
     // Listening begins before reading: what happens in between is heard and read again.
     let listen = |topic| untrack(|| live.revision(topic));
     listen(Topic::Task(id));
+    listen(Topic::Papers(id));
     let view = match task_page(id).await {
         Ok(view) => view,
         Err(error) if error.code() == ErrorCode::NotFound => return Ok(None),
         Err(error) => return Err(error),
     };
     let related = task_related(id).await?;
+    let papers = papers_of(id).await?;
     let transcript = match room::first_session(&view.sessions, wanted) {
         Some(session) => {
             listen(Topic::Transcript(session));
@@ -139,6 +148,7 @@ async fn load(
     Ok(Some(Loaded {
         view,
         related,
+        papers,
         transcript,
     }))
 }
@@ -150,21 +160,23 @@ fn Present(loaded: Loaded) -> impl IntoView {
     let Loaded {
         view,
         related,
+        papers,
         transcript,
     } = loaded;
     let room = Room::open(view, related);
-    let related_sheet = RwSignal::new(false);
+    let side = Side::open(&papers);
+    let editor = Editor::open(room, papers);
     view! {
         <PageTitle text=move || room.view.with(|view| view.task.title.clone())/>
         <Show when=move || !room.gone.get() fallback=|| view! { <Missing/> }>
             <div class="task-page">
                 <div class="task-main">
-                    <Head room related_sheet/>
+                    <Head room side/>
                     <ConversationOfTask room first=transcript.clone()/>
                     <Dock room/>
                 </div>
-                <SidePanel title=t!(locale, taskpage.related) open_sheet=related_sheet test_id="related-panel">
-                    <Related room/>
+                <SidePanel title=move || side.heading(locale) open_sheet=side.sheet test_id="related-panel">
+                    <SideContent side room editor/>
                 </SidePanel>
             </div>
         </Show>
