@@ -227,23 +227,50 @@ fn usual_data_dir(variable: impl Fn(&str) -> Option<PathBuf>) -> Option<PathBuf>
         .map(|data| data.join("flightdeck"))
 }
 
+/// A password may stand before the host, or among the parameters.
 fn without_password(url: &str) -> String {
     let Some((scheme, rest)) = url.split_once("://") else {
         return url.to_owned();
     };
     let (authority, path) = rest.split_at(rest.find(['/', '?']).unwrap_or(rest.len()));
-    match authority.rsplit_once('@') {
+    let authority = match authority.rsplit_once('@') {
         Some((user, host)) => {
             let name = user.split(':').next().unwrap_or_default();
-            format!("{scheme}://{name}@{host}{path}")
+            format!("{name}@{host}")
         }
-        None => url.to_owned(),
-    }
+        None => authority.to_owned(),
+    };
+    let (path, parameters) = path.split_once('?').unwrap_or((path, ""));
+    let parameters: Vec<&str> = parameters
+        .split('&')
+        .filter(|parameter| {
+            let name = parameter.split('=').next().unwrap_or_default();
+            !name.is_empty() && !name.to_ascii_lowercase().contains("password")
+        })
+        .collect();
+    let mark = if parameters.is_empty() { "" } else { "?" };
+    format!("{scheme}://{authority}{path}{mark}{}", parameters.join("&"))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_password_is_not_shown_wherever_it_stands_in_the_url() {
+        for (url, shown) in [
+            ("postgres://me:secret@db:5432/x", "postgres://me@db:5432/x"),
+            ("postgres://me@db/x?password=secret", "postgres://me@db/x"),
+            (
+                "postgres://db/x?user=me&PASSWORD=secret&sslmode=require&sslpassword=secret",
+                "postgres://db/x?user=me&sslmode=require",
+            ),
+            ("postgres://db/x", "postgres://db/x"),
+            ("no url", "no url"),
+        ] {
+            assert_eq!(without_password(url), shown);
+        }
+    }
 
     #[test]
     fn the_data_folder_follows_the_desktop_standard() {

@@ -17,7 +17,32 @@ pub fn create(dir: &Path) -> anyhow::Result<()> {
     std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
     builder
         .create(dir)
-        .with_context(|| format!("the data folder {} cannot be made", dir.display()))
+        .with_context(|| format!("the data folder {} cannot be made", dir.display()))?;
+    close_to_others(dir).with_context(|| {
+        format!(
+            "the data folder {} cannot be kept from others",
+            dir.display()
+        )
+    })
+}
+
+/// Takes a folder that was there before from the eyes of others, who could read agents' environments in the database.
+#[cfg(unix)]
+fn close_to_others(dir: &Path) -> std::io::Result<()> {
+    use std::os::unix::fs::PermissionsExt;
+    let mut permissions = std::fs::metadata(dir)?.permissions();
+    let mode = permissions.mode();
+    if mode & 0o077 != 0 {
+        permissions.set_mode(mode & !0o077);
+        std::fs::set_permissions(dir, permissions)?;
+        tracing::warn!(folder = %dir.display(), "others could read the data folder; they no longer can");
+    }
+    Ok(())
+}
+
+#[cfg(not(unix))]
+fn close_to_others(_dir: &Path) -> std::io::Result<()> {
+    Ok(())
 }
 
 /// Takes the folder for this process.

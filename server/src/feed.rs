@@ -147,6 +147,10 @@ impl Feed {
             if events.is_empty() {
                 return Ok(());
             }
+            if self.board.is_shared() {
+                // Their wake-ups do not reach us, but their events do.
+                self.board.signals().wake_for_other_nodes();
+            }
             let mut state = self.state();
             for event in events {
                 state.hand_out(event);

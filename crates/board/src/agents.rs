@@ -119,10 +119,7 @@ impl Board {
     /// Notes what an agent's handshake said about MCP over HTTP.
     pub async fn agent_handshake(&self, agent: AgentId, supports_mcp: bool) -> Result<()> {
         let mut work = self.begin().await?;
-        let now = work.now;
-        if store::agents::set_supports_mcp(&mut work.tx, agent, supports_mcp, now).await? {
-            work.event(NewEvent::new(EventKind::AgentUpdated).subject(agent))
-                .await?;
+        if work.note_handshake(agent, supports_mcp).await? {
             work.commit().await?;
         }
         Ok(())
@@ -130,6 +127,21 @@ impl Board {
 }
 
 impl Work {
+    /// Notes whether an agent takes tools over HTTP; answers whether that is news.
+    pub(crate) async fn note_handshake(
+        &mut self,
+        agent: AgentId,
+        supports_mcp: bool,
+    ) -> Result<bool> {
+        let news =
+            store::agents::set_supports_mcp(&mut self.tx, agent, supports_mcp, self.now).await?;
+        if news {
+            self.event(NewEvent::new(EventKind::AgentUpdated).subject(agent))
+                .await?;
+        }
+        Ok(news)
+    }
+
     async fn add_agent(&mut self, params: CreateAgent, mode: Option<&str>) -> Result<AgentView> {
         let name = required("name", &params.name)?;
         let command = params.command.trim();

@@ -85,7 +85,8 @@ impl Board {
         let (rows, gate) = queue_and_gate(&mut work.tx, &task, &session).await?;
         let head = queue::next(&rows, gate).ok().cloned();
         if !live && !gate.closed && (head.is_some() || session.state == SessionState::Starting) {
-            let attempted = head.filter(|row| row.attempts > 0).map(|row| row.id);
+            // Not the head alone: a question that was put back may stand behind an express prompt.
+            let attempted = rows.iter().find(|row| row.attempts > 0).map(|row| row.id);
             let plan = self
                 .plan_launch(&mut work, &mut task, &mut session, attempted, node)
                 .await?;
@@ -137,8 +138,8 @@ impl Board {
     }
 
     /// The agent has accepted the prompt: its row goes, turn and session run, the task is in progress, and what earlier turns
-    /// asked the operator is history. Safe to repeat.
-    pub async fn prompt_accepted(&self, turn: TurnId) -> Result<()> {
+    /// asked the operator is history. Safe to repeat. From a node that another has taken the session from, it changes nothing.
+    pub async fn prompt_accepted(&self, turn: TurnId, node: &str) -> Result<()> {
         let mut work = self.begin().await?;
         let mut turn = store::turns::find(&mut work.tx, turn)
             .await?
@@ -147,48 +148,18 @@ impl Board {
             return Ok(());
         }
         let mut session = load_session(&mut work.tx, turn.session_id).await?;
+        if session.is_held_by_other(node) {
+            return Ok(());
+        }
         let mut task = load_task(&mut work.tx, turn.task_id).await?;
         work.accepted(&mut turn, &mut session, &mut task).await?;
         work.commit().await
     }
 
-    /// The agent's history shows that it had the prompt before the crash: its turn ends as interrupted and nothing is sent.
-    pub async fn prompt_seen(&self, prompt: PromptId) -> Result<()> {
-        let mut work = self.begin().await?;
-        let Some(row) = store::queue::find(&mut work.tx, prompt).await? else {
-            return Ok(());
-        };
-        let mut session = load_session(&mut work.tx, row.session_id).await?;
-        let mut task = load_task(&mut work.tx, row.task_id).await?;
-        if let Some(question) = row.question_id {
-            let now = work.now;
-            store::questions::set_delivered(&mut work.tx, question, now).await?;
-        }
-        match row.turn_id {
-            Some(turn) => {
-                let mut turn = store::turns::find(&mut work.tx, turn)
-                    .await?
-                    .ok_or_else(|| Refusal::not_found("turn"))?;
-                let reason = Some("interrupted".to_owned());
-                work.turn(&mut turn, TurnCommand::Interrupt, reason).await?;
-                work.mark_interrupted(&mut task).await?;
-            }
-            // Its turn ended with the session that was stopped meanwhile.
-            None => {
-                store::queue::delete(&mut work.tx, row.id).await?;
-                work.queue_event(row.task_id, row.session_id).await?;
-            }
-        }
-        work.effect(EffectKind::Dispatch, &session, None).await?;
-        if session.state == SessionState::Running {
-            work.session(&mut session, SessionCommand::Settle).await?;
-        }
-        work.commit().await
-    }
-
-    /// A turn ended. A turn that was ended before (by a stop, or by a restart) is left as it ended. Moves of the workflow, the
-    /// task's state and the next delivery follow from it in the same transaction.
-    pub async fn turn_ended(&self, turn: TurnId, outcome: &TurnOutcome) -> Result<()> {
+    /// A turn ended. A turn that was ended before (by a stop, or by a restart) is left as it ended, and so is one of a session that
+    /// another node has taken. Moves of the workflow, the task's state and the next delivery follow from it in the same
+    /// transaction.
+    pub async fn turn_ended(&self, turn: TurnId, node: &str, outcome: &TurnOutcome) -> Result<()> {
         let mut work = self.begin().await?;
         let Some(mut turn) = store::turns::find(&mut work.tx, turn).await? else {
             return Ok(());
@@ -210,11 +181,21 @@ impl Board {
             TurnOutcome::Cancelled => (TurnCommand::Cancel, None),
             TurnOutcome::Failed(_) => (TurnCommand::Fail, Some("failed".to_owned())),
         };
-        if !work.turn(&mut turn, command, reason).await? {
+        let mut session = load_session(&mut work.tx, turn.session_id).await?;
+        if session.is_held_by_other(node) {
             return Ok(());
         }
-        let mut session = load_session(&mut work.tx, turn.session_id).await?;
         let mut task = load_task(&mut work.tx, turn.task_id).await?;
+        match outcome {
+            // An agent that came to an end of its own has had the prompt, whether or not its acceptance was heard of.
+            TurnOutcome::Stopped(_) | TurnOutcome::Failed(_) => {
+                work.accepted(&mut turn, &mut session, &mut task).await?;
+            }
+            TurnOutcome::Cancelled => work.keep_what_was_not_accepted(&turn).await?,
+        }
+        if !work.turn(&mut turn, command, reason).await? {
+            return work.commit().await;
+        }
         work.cancel_permissions(session.id).await?;
         work.detach_bundles(session.id).await?;
         if let TurnOutcome::Failed(message) = outcome {
@@ -240,6 +221,38 @@ impl Board {
 }
 
 impl Work {
+    /// The agent's history shows that it had the prompt before the crash: its turn ends as interrupted and nothing is sent.
+    pub(crate) async fn prompt_seen(&mut self, prompt: PromptId) -> Result<()> {
+        let Some(row) = store::queue::find(&mut self.tx, prompt).await? else {
+            return Ok(());
+        };
+        let mut session = load_session(&mut self.tx, row.session_id).await?;
+        let mut task = load_task(&mut self.tx, row.task_id).await?;
+        if let Some(question) = row.question_id {
+            store::questions::set_delivered(&mut self.tx, question, self.now).await?;
+        }
+        match row.turn_id {
+            Some(turn) => {
+                let mut turn = store::turns::find(&mut self.tx, turn)
+                    .await?
+                    .ok_or_else(|| Refusal::not_found("turn"))?;
+                let reason = Some("interrupted".to_owned());
+                self.turn(&mut turn, TurnCommand::Interrupt, reason).await?;
+                self.mark_interrupted(&mut task).await?;
+            }
+            // Its turn ended with the session that was stopped meanwhile.
+            None => {
+                store::queue::delete(&mut self.tx, row.id).await?;
+                self.queue_event(row.task_id, row.session_id).await?;
+            }
+        }
+        self.effect(EffectKind::Dispatch, &session, None).await?;
+        if session.state == SessionState::Running {
+            self.session(&mut session, SessionCommand::Settle).await?;
+        }
+        Ok(())
+    }
+
     /// The agent has the prompt: it said so, or it called a tool within the turn. From here on the prompt is never sent again.
     pub(crate) async fn accepted(
         &mut self,

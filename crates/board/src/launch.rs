@@ -1,20 +1,20 @@
 //! Starting and resuming agents: what the runtime needs to know, and what it reports.
 
-use crate::transition::{load_session, load_task};
+use crate::transition::{Work, load_session, load_task};
 use crate::{Board, Result};
 use domain::agent::{Agent, AgentProfile};
 use domain::effect::EffectKind;
 use domain::error::Refusal;
 use domain::event::{EventKind, NewEvent};
-use domain::ids::{MessageId, PromptId, SessionId, TaskId};
+use domain::ids::{AgentId, MessageId, PromptId, SessionId, TaskId, TurnId};
 use domain::message::{AuthorType, Message, MessageType};
 use domain::profile::{McpProfile, resolve};
 use domain::session::{Session, SessionCommand};
 use domain::task::{Task, TaskCommand, TitleMode};
 use serde_json::{Map, json};
 
-/// Everything that is needed to start a session's agent.
-#[derive(Debug, Clone)]
+/// Everything that is needed to start a session's agent. It holds secrets, so its debug form is its session alone.
+#[derive(Clone)]
 pub struct LaunchPlan {
     /// The session.
     pub session: SessionId,
@@ -34,11 +34,34 @@ pub struct LaunchPlan {
     pub attempted: Option<PromptId>,
 }
 
+impl std::fmt::Debug for LaunchPlan {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("LaunchPlan")
+            .field("session", &self.session)
+            .finish_non_exhaustive()
+    }
+}
+
+/// What is learnt from an agent's start.
+#[derive(Debug)]
+pub struct LaunchReport<'a> {
+    /// The agent.
+    pub agent: AgentId,
+    /// It takes tools over HTTP.
+    pub supports_mcp: bool,
+    /// Its own id of the conversation, new or resumed.
+    pub provider_session_id: &'a str,
+    /// A prompt of [`LaunchPlan::attempted`] that is in its history.
+    pub seen: Option<PromptId>,
+    /// What the profile asked for and the agent does not do, in words for a person.
+    pub remarks: Vec<String>,
+}
+
 impl Board {
     /// Takes a session for `node`, puts it into STARTING and makes its token. Earlier tokens are revoked.
     pub(crate) async fn plan_launch(
         &self,
-        work: &mut crate::transition::Work,
+        work: &mut Work,
         task: &mut Task,
         session: &mut Session,
         attempted: Option<PromptId>,
@@ -66,6 +89,8 @@ impl Board {
             task.title_owner_session_id = Some(session.id);
             work.save_task(task).await?;
         }
+        // What an earlier process asked for, this one cannot be answered: its requests are numbered from the start again.
+        work.cancel_permissions(session.id).await?;
         // The session has no agent here. A wish to end the one it had must not end the one that comes now.
         store::effects::delete(&mut work.tx, EffectKind::StopProcess, session.id, None).await?;
         work.task(task, TaskCommand::LaunchAccepted).await?;
@@ -97,14 +122,31 @@ impl Board {
         })
     }
 
-    /// The agent is up. `provider_session_id` is its id of the conversation, new or resumed. With nothing to deliver the
-    /// session settles.
-    pub async fn session_launched(&self, id: SessionId, provider_session_id: &str) -> Result<()> {
+    /// The agent is up: everything that is learnt from its start, stored at once, so that no part of it can be missing. Refused
+    /// when another node has taken the session meanwhile.
+    pub async fn session_launched(
+        &self,
+        id: SessionId,
+        node: &str,
+        report: LaunchReport<'_>,
+    ) -> Result<()> {
         let mut work = self.begin().await?;
         let mut session = load_session(&mut work.tx, id).await?;
-        if session.provider_session_id.as_deref() != Some(provider_session_id) {
-            session.provider_session_id = Some(provider_session_id.to_owned());
+        if session.is_held_by_other(node) {
+            return Err(Refusal::conflict("another node has the session").into());
+        }
+        if session.provider_session_id.as_deref() != Some(report.provider_session_id) {
+            session.provider_session_id = Some(report.provider_session_id.to_owned());
             work.save_session(&mut session).await?;
+        }
+        work.note_handshake(report.agent, report.supports_mcp)
+            .await?;
+        for remark in report.remarks {
+            work.add_notice(&session, None, MessageType::Status, "warning", remark)
+                .await?;
+        }
+        if let Some(prompt) = report.seen {
+            work.prompt_seen(prompt).await?;
         }
         work.event(
             NewEvent::new(EventKind::SessionInfoUpdated)
@@ -116,12 +158,13 @@ impl Board {
     }
 
     /// The agent could not be started, or died. The session fails with words for a person; what waits in its queue stays, and
-    /// so does the conversation's id, so that a resume can try again.
-    pub async fn session_failed(&self, id: SessionId, message: &str) -> Result<()> {
+    /// so does the conversation's id, so that a resume can try again. From a node that another has taken the session from, it
+    /// changes nothing.
+    pub async fn session_failed(&self, id: SessionId, node: &str, message: &str) -> Result<()> {
         let mut work = self.begin().await?;
         let mut session = load_session(&mut work.tx, id).await?;
         let mut task = load_task(&mut work.tx, session.task_id).await?;
-        if session.state.is_terminal() {
+        if session.state.is_terminal() || session.is_held_by_other(node) {
             return Ok(());
         }
         let turn = store::turns::open(&mut work.tx, id)
@@ -130,24 +173,13 @@ impl Board {
         session.error_message = Some(message.to_owned());
         session.holder = None;
         session.lease_until = None;
-        let mut metadata = Map::new();
-        metadata.insert("severity".to_owned(), json!("error"));
-        work.add_message(&Message {
-            id: MessageId::new(),
-            session_id: id,
-            task_id: task.id,
-            turn_id: turn,
-            seq: 0,
-            author_type: AuthorType::Agent,
-            author_id: None,
-            content: message.to_owned(),
-            hidden_context: None,
-            message_type: MessageType::Error,
-            metadata,
-            requests_input: false,
-            created_at: work.now,
-            updated_at: work.now,
-        })
+        work.add_notice(
+            &session,
+            turn,
+            MessageType::Error,
+            "error",
+            message.to_owned(),
+        )
         .await?;
         work.task(&mut task, TaskCommand::LaunchFailed).await?;
         work.session(&mut session, SessionCommand::Fail).await?;
@@ -165,6 +197,7 @@ impl Board {
             session.holder = None;
             session.lease_until = None;
             work.save_session(&mut session).await?;
+            work.cancel_permissions(session.id).await?;
             work.commit().await?;
         }
         Ok(())
@@ -176,6 +209,38 @@ impl Board {
         let session = load_session(&mut db, id).await?;
         let task = load_task(&mut db, session.task_id).await?;
         Ok(profile_of(&task, &session))
+    }
+}
+
+impl Work {
+    /// Something that Flightdeck itself has to say in a transcript.
+    async fn add_notice(
+        &mut self,
+        session: &Session,
+        turn: Option<TurnId>,
+        message_type: MessageType,
+        severity: &str,
+        content: String,
+    ) -> Result<()> {
+        let mut metadata = Map::new();
+        metadata.insert("severity".to_owned(), json!(severity));
+        self.add_message(&Message {
+            id: MessageId::new(),
+            session_id: session.id,
+            task_id: session.task_id,
+            turn_id: turn,
+            seq: 0,
+            author_type: AuthorType::Agent,
+            author_id: None,
+            content,
+            hidden_context: None,
+            message_type,
+            metadata,
+            requests_input: false,
+            created_at: self.now,
+            updated_at: self.now,
+        })
+        .await
     }
 }
 

@@ -44,7 +44,7 @@ pub use actor::Actor;
 pub use clock::Clock;
 pub use delivery::{Delivery, Next, TurnOutcome};
 pub use error::{BoardError, Result};
-pub use launch::LaunchPlan;
+pub use launch::{LaunchPlan, LaunchReport};
 pub use recovery::Recovered;
 pub use settings::Settings;
 pub use signals::{Signals, Topic};
@@ -84,6 +84,12 @@ impl Board {
     #[must_use]
     pub const fn signals(&self) -> &Signals {
         &self.signals
+    }
+
+    /// Whether other nodes may be on the same database.
+    #[must_use]
+    pub fn is_shared(&self) -> bool {
+        self.store.engine() == store::Engine::Postgres
     }
 
     /// The limits in force.

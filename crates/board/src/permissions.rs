@@ -11,16 +11,21 @@ use domain::view::PermissionView;
 use serde_json::{Map, Value, json};
 
 impl Board {
-    /// Notes that an agent asks for permission and shows it to the operator.
+    /// Notes that an agent asks for permission and shows it to the operator. Refused when the session is over or another node has
+    /// it: an answer would reach nobody.
     pub async fn permission_request(
         &self,
         session: SessionId,
+        node: &str,
         request_id: &str,
         tool_call: Value,
         options: Vec<PermissionOption>,
     ) -> Result<PermissionId> {
         let mut work = self.begin().await?;
         let session = load_session(&mut work.tx, session).await?;
+        if session.state.is_terminal() || session.is_held_by_other(node) {
+            return Err(Refusal::conflict("the session is over: nobody is asked").into());
+        }
         let turn = store::turns::open(&mut work.tx, session.id)
             .await?
             .map(|turn| turn.id);

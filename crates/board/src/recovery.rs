@@ -6,6 +6,7 @@
 use crate::transition::{Work, load_task, queue_and_gate};
 use crate::{Board, Result};
 use domain::effect::EffectKind;
+use domain::ids::SessionId;
 use domain::question::QuestionCommand;
 use domain::queue;
 use domain::session::{Session, SessionCommand, SessionState};
@@ -55,8 +56,25 @@ impl Board {
         Ok(recovered)
     }
 
-    /// Prolongs the leases of the sessions that `node` holds.
-    pub async fn renew_leases(&self, node: &str) -> Result<u64> {
+    /// Sessions that `node` holds although it has no agent of theirs any more: as after a crash, but while it runs.
+    pub async fn recover_lost(&self, node: &str, sessions: &[SessionId]) -> Result<Recovered> {
+        let mut work = self.begin().await?;
+        let mut recovered = Recovered::default();
+        for id in sessions {
+            let Some(mut session) = store::sessions::find(&mut work.tx, *id).await? else {
+                continue;
+            };
+            if session.holder.as_deref() == Some(node) {
+                recovered.sessions += 1;
+                recovered.turns += usize::from(work.recover_session(&mut session).await?);
+            }
+        }
+        work.commit().await?;
+        Ok(recovered)
+    }
+
+    /// Prolongs the leases of the sessions that `node` holds, and says which they are.
+    pub async fn renew_leases(&self, node: &str) -> Result<Vec<SessionId>> {
         let mut work = self.begin().await?;
         let until = work.now.plus_millis(self.settings.lease_ms);
         let renewed = store::sessions::renew_leases(&mut work.tx, node, until).await?;

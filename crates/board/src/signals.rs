@@ -61,14 +61,10 @@ impl Signals {
         self.sender(topic).send_modify(|n| *n = n.wrapping_add(1));
     }
 
-    /// Wakes everybody: other nodes may have written.
-    pub fn wake_all(&self) {
-        for topic in [
-            Topic::Events,
-            Topic::Effects,
-            Topic::Clarifications,
-            Topic::Turns,
-        ] {
+    /// Wakes those who wait for what other nodes may have written, as the event log just showed. Follow-ups are looked for by
+    /// the clock in any case.
+    pub fn wake_for_other_nodes(&self) {
+        for topic in [Topic::Clarifications, Topic::Turns] {
             self.wake(topic);
         }
     }

@@ -5,6 +5,7 @@ use crate::prompts::NewPrompt;
 use crate::transition::{Work, load_session, load_task};
 use crate::{Actor, Board, Result, Settings};
 use domain::agent::check_autopilot;
+use domain::effect::EffectKind;
 use domain::error::Refusal;
 use domain::event::{EventKind, NewEvent};
 use domain::ids::{ProfileId, TaskId, WorkspaceId};
@@ -138,6 +139,14 @@ impl Board {
         let before = task.clone();
         if let Some(title) = &params.title {
             task.title = check_title(title)?;
+            if task.title_mode == TitleMode::Claimed
+                && let Some(owner) = task.title_owner_session_id
+                && let Some(owner) = store::sessions::find(&mut work.tx, owner).await?
+            {
+                // The agent that was to give the title no longer has the tool for it.
+                work.effect(EffectKind::RefreshProfile, &owner, None)
+                    .await?;
+            }
             task.title_mode = TitleMode::Settled;
         }
         if let Some(description) = params.description {
@@ -197,7 +206,7 @@ impl Board {
             work.save_task(&mut task).await?;
             work.task_event(&task).await?;
             let owner = load_session(&mut work.tx, session).await?;
-            work.effect(domain::effect::EffectKind::RefreshProfile, &owner, None)
+            work.effect(EffectKind::RefreshProfile, &owner, None)
                 .await?;
         }
         let task = view(&mut work.tx, id).await?;

@@ -1,8 +1,10 @@
 //! Writing what an agent says and does into its session's transcript.
 
+use crate::transition::load_session;
 use crate::{Board, Result};
+use domain::error::Refusal;
 use domain::event::{EventKind, NewEvent};
-use domain::ids::{MessageId, SessionId, TaskId, TurnId};
+use domain::ids::{MessageId, SessionId, TurnId};
 use domain::message::{AuthorType, MAX_TURN_BYTES, Message, MessageType, cap};
 use serde_json::{Map, Value, json};
 
@@ -31,14 +33,21 @@ pub enum Recorded {
 impl Board {
     /// Stores output of a running turn: one transaction for the batch, however many messages it holds. A message beyond 256 KiB
     /// is cut and says so; a turn beyond 16 MiB goes on without being stored.
+    ///
+    /// Refused when the session is gone or another node has it: nobody would take note of what is said there.
     pub async fn record_output(
         &self,
-        task: TaskId,
         session: SessionId,
+        node: &str,
         turn: Option<TurnId>,
         outputs: Vec<Output>,
     ) -> Result<Recorded> {
         let mut work = self.begin().await?;
+        let holder = load_session(&mut work.tx, session).await?;
+        if holder.is_held_by_other(node) {
+            return Err(Refusal::conflict("another node has the session").into());
+        }
+        let task = holder.task_id;
         if let Some(turn) = turn
             && store::turns::find(&mut work.tx, turn)
                 .await?

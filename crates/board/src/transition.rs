@@ -258,7 +258,7 @@ impl Work {
 
     /// A question or an answer that was under way when its session was ended goes back to its place: a child must not wait for
     /// a question that nobody was asked, nor an accepted answer be lost. At the resume the agent's history is searched for it.
-    async fn keep_what_was_not_accepted(&mut self, turn: &Turn) -> Result<()> {
+    pub(crate) async fn keep_what_was_not_accepted(&mut self, turn: &Turn) -> Result<()> {
         if turn.state != TurnState::Dispatching {
             return Ok(());
         }

@@ -87,6 +87,14 @@ pub struct Session {
     pub version: i64,
 }
 
+impl Session {
+    /// Another node than `node` has the session's agent: what `node` still reports of it no longer counts.
+    #[must_use]
+    pub fn is_held_by_other(&self, node: &str) -> bool {
+        self.holder.as_deref().is_some_and(|holder| holder != node)
+    }
+}
+
 /// What can happen to a session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum SessionCommand {

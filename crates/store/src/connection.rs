@@ -16,7 +16,7 @@ use sqlx::any::{AnyConnectOptions, AnyPoolOptions};
 use sqlx::{Any, AnyConnection, AnyPool, Connection, Executor, Transaction};
 use std::path::Path;
 use std::str::FromStr;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// How to open a store.
 #[derive(Debug, Clone)]
@@ -73,6 +73,10 @@ enum Writer {
     Postgres(AnyPool),
 }
 
+/// How long a database that others are just making is waited for, and how often it is looked at.
+const OPENING: Duration = Duration::from_secs(10);
+const AGAIN: Duration = Duration::from_millis(20);
+
 /// The advisory lock that writers on Postgres take turns with; any fixed number serves.
 const WRITER_LOCK: &str = "select pg_advisory_xact_lock(7014201)";
 
@@ -111,13 +115,7 @@ impl Store {
                 })
         };
         // A connection outside of the pools, since a pool tries again for half a minute and then only says that it took too long.
-        let opening = |error| StoreError::opening(error, engine);
-        let mut first = AnyConnection::connect_with(&connect)
-            .await
-            .map_err(opening)?;
-        prepare(&mut first, engine, max_pages)
-            .await
-            .map_err(opening)?;
+        let mut first = open_first(&connect, engine, max_pages).await?;
         migrations::run(&mut first, engine).await?;
         first.close().await?;
         let writer = match engine {
@@ -193,6 +191,34 @@ impl Store {
         match &self.writer {
             Writer::Sqlite(writers) => writers.close().await,
             Writer::Postgres(pool) => pool.close().await,
+        }
+    }
+}
+
+/// The first connection, which also makes a new SQLite database a WAL one. While another process does just that, SQLite refuses
+/// without heeding its busy timeout, so it is tried again here.
+async fn open_first(
+    connect: &AnyConnectOptions,
+    engine: Engine,
+    max_pages: Option<u32>,
+) -> Result<AnyConnection> {
+    let give_up = Instant::now() + OPENING;
+    loop {
+        let opened = async {
+            let mut first = AnyConnection::connect_with(connect).await?;
+            prepare(&mut first, engine, max_pages).await?;
+            Ok(first)
+        };
+        match opened
+            .await
+            .map_err(|error| StoreError::opening(error, engine))
+        {
+            Err(StoreError::Unavailable(_))
+                if engine == Engine::Sqlite && Instant::now() < give_up =>
+            {
+                tokio::time::sleep(AGAIN).await;
+            }
+            outcome => return outcome,
         }
     }
 }

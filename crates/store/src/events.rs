@@ -18,11 +18,11 @@ fn read(row: &AnyRow) -> Result<Event> {
     })
 }
 
-/// Appends an event and gives its position.
+/// Appends an event and gives its position. One of a task that does not name its workspace is given the task's.
 pub async fn append(tx: &mut Tx, event: &NewEvent, at: Timestamp) -> Result<i64> {
     sqlx::query(
         "insert into events (kind, workspace_id, task_id, session_id, subject_id, created_at) \
-         values ($1, $2, $3, $4, $5, $6) returning id",
+         values ($1, coalesce($2, (select workspace_id from tasks where id = $3)), $3, $4, $5, $6) returning id",
     )
     .bind(event.kind.as_str())
     .bind(opt(event.workspace_id.as_ref()))

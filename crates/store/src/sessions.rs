@@ -119,14 +119,16 @@ pub async fn list(db: &mut Snapshot, task: TaskId) -> Result<Vec<Session>> {
     .collect()
 }
 
-/// Prolongs the leases of all sessions that `holder` holds: one statement, however many there are.
-pub async fn renew_leases(tx: &mut Tx, holder: &str, until: Timestamp) -> Result<u64> {
-    let done = sqlx::query("update sessions set lease_until = $1 where holder = $2")
+/// Prolongs the leases of all sessions that `holder` holds, and says which they are: one statement, however many.
+pub async fn renew_leases(tx: &mut Tx, holder: &str, until: Timestamp) -> Result<Vec<SessionId>> {
+    sqlx::query("update sessions set lease_until = $1 where holder = $2 returning id")
         .bind(until.millis())
         .bind(holder)
-        .execute(tx.connection())
-        .await?;
-    Ok(done.rows_affected())
+        .fetch_all(tx.connection())
+        .await?
+        .iter()
+        .map(|row| row.id("id"))
+        .collect()
 }
 
 /// Sessions whose agent is gone: held by `holder` itself (which has just started and has no agents), or with a lease that is

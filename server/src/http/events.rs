@@ -69,11 +69,12 @@ struct Filter {
 }
 
 impl Filter {
-    /// Some events of a task do not name their workspace; those pass, since hearing too much costs a read and nothing else.
+    /// Agents and their profiles belong to no workspace: whoever listens to one hears of them.
     fn passes(self, event: &Event) -> bool {
         let workspace = match (self.workspace, event.workspace_id) {
             (Some(wanted), Some(given)) => wanted == given,
-            (None, _) | (_, None) => true,
+            (Some(_), None) => event.task_id.is_none(),
+            (None, _) => true,
         };
         let task = self.task.is_none_or(|wanted| event.task_id == Some(wanted));
         workspace && task

@@ -6,13 +6,13 @@ use super::transcript::Transcript;
 use super::{RuntimeConfig, Tools};
 use agents::AgentEvent;
 use agents::acp::{
-    self, Conversation, FreshReason, LaunchError, LaunchSpec, Launched, McpEndpoint,
+    self, Chosen, Conversation, FreshReason, LaunchError, LaunchSpec, Launched, McpEndpoint,
     PermissionOutcome, Prompt,
 };
 use agents::event::{PermissionRequest, StopReason, TurnOutcome as AgentOutcome};
-use board::{Board, BoardError, Delivery, LaunchPlan, Next, Recorded, TurnOutcome};
+use board::{Board, BoardError, Delivery, LaunchPlan, LaunchReport, Next, Recorded, TurnOutcome};
 use domain::effect::{Effect, EffectKind};
-use domain::ids::{PermissionId, SessionId, TaskId, TurnId};
+use domain::ids::{PermissionId, SessionId, TurnId};
 use domain::permission::PermissionOption;
 use serde_json::json;
 use std::collections::VecDeque;
@@ -39,6 +39,8 @@ pub(super) enum Command {
     },
     /// The process ends: end the agent, and leave the rows as they are.
     Shutdown,
+    /// Another node has the session: end the agent, whose work nobody would take note of.
+    LeaseLost,
 }
 
 /// Runs until the session's agent is gone and nothing is asked any more.
@@ -52,7 +54,6 @@ pub(super) async fn run(
 ) {
     let mut actor = Actor {
         session,
-        task: None,
         board,
         config,
         tools,
@@ -69,9 +70,11 @@ pub(super) async fn run(
                 let _ = done.send(outcome);
             }
             Wake::Command(Command::Shutdown) => {
+                actor.flush().await;
                 actor.end_agent().await;
                 return;
             }
+            Wake::Command(Command::LeaseLost) => actor.end_agent().await,
             Wake::Event(event) => actor.on_event(*event).await,
             Wake::Flush => actor.flush().await,
             Wake::Kill => actor.kill_stuck_turn().await,
@@ -112,7 +115,6 @@ enum Wake {
 
 struct Actor {
     session: SessionId,
-    task: Option<TaskId>,
     board: Board,
     config: Arc<RuntimeConfig>,
     tools: Arc<dyn Tools>,
@@ -155,13 +157,15 @@ impl Actor {
 
     /// Carries out a follow-up; answers whether it is done. One that failed for want of the database is tried again.
     async fn carry_out(&mut self, effect: &Effect, mailbox: &mut mpsc::Receiver<Command>) -> bool {
-        self.task = Some(effect.task_id);
         let result = match effect.kind {
             EffectKind::Dispatch => self.dispatch(mailbox).await,
             EffectKind::CancelTurn => self.cancel_turn(effect.subject_id.as_deref()).await,
             EffectKind::StopProcess => {
+                self.flush().await;
                 self.end_agent().await;
-                Ok(())
+                self.board
+                    .session_released(self.session, &self.config.node)
+                    .await
             }
             EffectKind::SettleQuestion => self.board.question_grace_over(self.session).await,
             EffectKind::AnswerPermission => {
@@ -211,9 +215,20 @@ impl Actor {
                     }
                 }
                 Next::Deliver(delivery) => {
-                    if self.live.as_ref().is_some_and(|live| live.turn.is_some()) {
+                    match self.live.as_ref().and_then(|live| live.turn) {
                         // It is the prompt of the very turn that runs: acceptance was not recorded in time.
-                        return self.board.prompt_accepted(delivery.turn).await;
+                        Some(running) if running.id == delivery.turn => {
+                            return self
+                                .board
+                                .prompt_accepted(delivery.turn, &self.config.node)
+                                .await;
+                        }
+                        // The board has ended the turn that the agent is in, and goes on without it: so does the session.
+                        Some(_) => {
+                            self.end_agent().await;
+                            continue;
+                        }
+                        None => {}
                     }
                     if self.send(&delivery).await? {
                         return Ok(());
@@ -222,7 +237,10 @@ impl Actor {
                     let reason = "the agent ended before it took the message";
                     self.forget_agent();
                     if std::mem::replace(&mut relaunched, true) {
-                        return self.board.session_failed(self.session, reason).await;
+                        return self
+                            .board
+                            .session_failed(self.session, &self.config.node, reason)
+                            .await;
                     }
                 }
             }
@@ -236,7 +254,9 @@ impl Actor {
         mailbox: &mut mpsc::Receiver<Command>,
     ) -> board::Result<bool> {
         if let Err(reason) = self.make_folder(&plan.working_directory).await {
-            self.board.session_failed(self.session, &reason).await?;
+            self.board
+                .session_failed(self.session, &self.config.node, &reason)
+                .await?;
             return Ok(false);
         }
         let (sender, mut events) = mpsc::channel(EVENTS);
@@ -250,7 +270,7 @@ impl Actor {
                     Some(event) = events.recv() => early.push(event),
                     Some(command) = mailbox.recv() => {
                         let stops = match &command {
-                            Command::Shutdown => true,
+                            Command::Shutdown | Command::LeaseLost => true,
                             Command::Effect { effect, .. } => effect.kind == EffectKind::StopProcess,
                         };
                         self.backlog.push_back(command);
@@ -270,7 +290,11 @@ impl Actor {
                 }
                 tracing::warn!(session = %self.session, error = &error as &dyn std::error::Error, "an agent did not start");
                 self.board
-                    .session_failed(self.session, &sentence(&error.to_string()))
+                    .session_failed(
+                        self.session,
+                        &self.config.node,
+                        &sentence(&error.to_string()),
+                    )
                     .await?;
                 Ok(false)
             }
@@ -308,16 +332,22 @@ impl Actor {
             idle_since: Instant::now(),
         });
         self.live_count.fetch_add(1, Ordering::Relaxed);
-        self.board
-            .agent_handshake(plan.agent.id, launched.capabilities.mcp_http)
-            .await?;
-        self.board
-            .session_launched(self.session, &launched.provider_session_id)
-            .await?;
-        if let Some(prompt) = seen {
-            self.board.prompt_seen(prompt).await?;
+        let report = LaunchReport {
+            agent: plan.agent.id,
+            supports_mcp: launched.capabilities.mcp_http,
+            provider_session_id: &launched.provider_session_id,
+            seen,
+            remarks: remarks(plan, &launched.mode, &launched.model),
+        };
+        let stored = self
+            .board
+            .session_launched(self.session, &self.config.node, report)
+            .await;
+        if stored.is_err() {
+            // Unreported, it would be given a prompt again that it has in its history.
+            self.end_agent().await;
         }
-        Ok(true)
+        stored.map(|()| true)
     }
 
     fn spec(&self, plan: &LaunchPlan) -> LaunchSpec {
@@ -373,9 +403,15 @@ impl Actor {
                 return Ok(true);
             };
             tokio::select! {
+                // Acceptance before whatever follows from it.
+                biased;
                 accepted = in_flight.accepted() => {
                     return match accepted {
-                        Ok(()) => self.board.prompt_accepted(delivery.turn).await.map(|()| true),
+                        Ok(()) => self
+                            .board
+                            .prompt_accepted(delivery.turn, &self.config.node)
+                            .await
+                            .map(|()| true),
                         // Whether the agent saw it is unknown: the exit is an event like any other, and fails the session.
                         Err(_) => Ok(true),
                     };
@@ -403,7 +439,11 @@ impl Actor {
             // A later turn is left alone.
             Some(live) if live.turn.is_some() => Ok(()),
             // Nobody works on it any more.
-            Some(_) | None => self.board.turn_ended(turn, &TurnOutcome::Cancelled).await,
+            Some(_) | None => {
+                self.board
+                    .turn_ended(turn, &self.config.node, &TurnOutcome::Cancelled)
+                    .await
+            }
         }
     }
 
@@ -469,7 +509,13 @@ impl Actor {
         let call = json!(request.tool_call);
         if let Err(error) = self
             .board
-            .permission_request(self.session, &request.request_id, call, options)
+            .permission_request(
+                self.session,
+                &self.config.node,
+                &request.request_id,
+                call,
+                options,
+            )
             .await
         {
             // Nobody can be asked: the agent must not wait for ever.
@@ -520,7 +566,11 @@ impl Actor {
                 .as_ref()
                 .is_none_or(|live| !live.transcript.is_dirty());
             if flushed {
-                match self.board.turn_ended(turn, outcome).await {
+                match self
+                    .board
+                    .turn_ended(turn, &self.config.node, outcome)
+                    .await
+                {
                     Ok(()) => break,
                     Err(error) => {
                         tracing::error!(session = %self.session, error = &error as &dyn std::error::Error,
@@ -542,7 +592,7 @@ impl Actor {
         let in_turn = live.turn.is_some();
         self.flush().await;
         self.forget_agent();
-        let result = if in_turn {
+        let message = in_turn.then(|| {
             let words = stderr_tail
                 .iter()
                 .rev()
@@ -556,18 +606,33 @@ impl Actor {
             } else {
                 format!(" Its last words: {words}.")
             };
-            let message = format!(
+            format!(
                 "The agent {exit} in the middle of its turn.{words} Resume the session to go on."
-            );
-            self.board.session_failed(self.session, &message).await
-        } else {
-            self.board
-                .session_released(self.session, &self.config.node)
-                .await
-        };
-        if let Err(error) = result {
-            // The lease runs out and the session is found interrupted.
-            tracing::error!(session = %self.session, error = &error as &dyn std::error::Error, "an agent's end was not stored");
+            )
+        });
+        // Tried until it is stored: the lease is renewed for as long as this node lives, so nobody else would find the session.
+        let mut patience = Patience::default();
+        loop {
+            let result = match &message {
+                Some(message) => {
+                    self.board
+                        .session_failed(self.session, &self.config.node, message)
+                        .await
+                }
+                None => {
+                    self.board
+                        .session_released(self.session, &self.config.node)
+                        .await
+                }
+            };
+            match result {
+                // Refused means that there is no such session any more.
+                Ok(()) | Err(BoardError::Refused(_)) => return,
+                Err(error) => {
+                    tracing::error!(session = %self.session, error = &error as &dyn std::error::Error, "an agent's end was not stored");
+                }
+            }
+            patience.wait().await;
         }
     }
 
@@ -603,7 +668,7 @@ impl Actor {
 
     async fn flush(&mut self) {
         self.flush_at = None;
-        let (Some(live), Some(task)) = (&mut self.live, self.task) else {
+        let Some(live) = &mut self.live else {
             return;
         };
         let outputs = live.transcript.drain();
@@ -613,7 +678,7 @@ impl Actor {
         let turn = live.turn.map(|turn| turn.id);
         match self
             .board
-            .record_output(task, self.session, turn, outputs.clone())
+            .record_output(self.session, &self.config.node, turn, outputs.clone())
             .await
         {
             Ok(Recorded::Stored) => {}
@@ -648,6 +713,28 @@ impl Actor {
         }
         self.flush_at = None;
     }
+}
+
+/// What the profile asked for and the agent does not do, in words for a person.
+fn remarks(plan: &LaunchPlan, mode: &Chosen, model: &Chosen) -> Vec<String> {
+    let remark = |what: &str, wanted: &Option<String>, chosen: &Chosen| {
+        let wanted = wanted.as_deref()?;
+        let why = match chosen {
+            Chosen::Set | Chosen::NotAsked => return None,
+            Chosen::NotOffered => "does not offer it".to_owned(),
+            Chosen::Refused(words) => format!("refused it: {words}"),
+        };
+        Some(format!(
+            "The profile asks for the {what} \"{wanted}\", but the agent {why}. It goes on with its own."
+        ))
+    };
+    [
+        remark("mode", &plan.profile.mode, mode),
+        remark("model", &plan.profile.model, model),
+    ]
+    .into_iter()
+    .flatten()
+    .collect()
 }
 
 fn why_fresh(reason: &FreshReason) -> Option<String> {

@@ -12,6 +12,7 @@
 //! ```
 
 mod actor;
+mod leases;
 mod live;
 mod patience;
 mod sessions;
@@ -95,7 +96,12 @@ impl Runtime {
                 sessions.clone(),
                 stop.clone(),
             )),
-            tokio::spawn(worker::leases(board.clone(), config, stop.clone())),
+            tokio::spawn(leases::run(
+                board.clone(),
+                config,
+                sessions.clone(),
+                stop.clone(),
+            )),
             tokio::spawn(worker::housekeeping(board, stop.clone())),
         ];
         Self {

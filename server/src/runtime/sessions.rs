@@ -5,7 +5,7 @@ use super::{RuntimeConfig, Tools};
 use board::Board;
 use domain::effect::Effect;
 use domain::ids::SessionId;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use tokio::sync::{mpsc, oneshot};
@@ -57,6 +57,29 @@ impl Sessions {
             }
         }
         outcome
+    }
+
+    /// The sessions that have an actor here.
+    pub(super) fn present(&self) -> HashSet<SessionId> {
+        self.mailboxes
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .iter()
+            .filter(|(_, mailbox)| !mailbox.is_closed())
+            .map(|(session, _)| *session)
+            .collect()
+    }
+
+    /// Has an agent ended whose session another node has.
+    pub(super) fn lease_lost(&self, session: SessionId) {
+        let mailboxes = self
+            .mailboxes
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        if let Some(mailbox) = mailboxes.get(&session) {
+            // A full mailbox is asked again in the next round; a closed one has no agent any more.
+            let _ = mailbox.try_send(Command::LeaseLost);
+        }
     }
 
     fn mailbox(&self, session: SessionId) -> mpsc::Sender<Command> {

@@ -1,4 +1,4 @@
-//! The loops: due follow-ups, leases, and housekeeping.
+//! The loops of follow-ups and of housekeeping.
 
 use super::RuntimeConfig;
 use super::patience::Patience;
@@ -86,38 +86,6 @@ async fn settle(
     if let Err(error) = result {
         // The claim runs out and the follow-up is tried again; it is safe to repeat.
         tracing::error!(error = &error as &dyn std::error::Error, kind = %effect.kind, "a follow-up's end was not stored");
-    }
-}
-
-/// Keeps this node's leases alive and takes over what other nodes let go.
-pub(super) async fn leases(board: Board, config: Arc<RuntimeConfig>, stop: CancellationToken) {
-    let third = Duration::from_millis((board.settings().lease_ms / 3).max(1).unsigned_abs());
-    let mut ticks = tokio::time::interval(third);
-    loop {
-        tokio::select! {
-            _ = ticks.tick() => {}
-            () = stop.cancelled() => return,
-        }
-        if let Err(error) = board.renew_leases(&config.node).await {
-            tracing::error!(
-                error = &error as &dyn std::error::Error,
-                "leases were not renewed"
-            );
-            continue;
-        }
-        match board.recover_expired().await {
-            Ok(recovered) if recovered.sessions > 0 => {
-                tracing::warn!(
-                    sessions = recovered.sessions,
-                    "took over sessions whose node is gone"
-                );
-            }
-            Ok(_) => {}
-            Err(error) => tracing::error!(
-                error = &error as &dyn std::error::Error,
-                "lost sessions were not looked for"
-            ),
-        }
     }
 }
 

@@ -118,6 +118,7 @@ async fn of_two_choices_for_a_permission_the_first_wins() {
         .board()
         .permission_request(
             agent.session,
+            crate::support::agent::NODE,
             "7",
             json!({"title": "rm -rf build"}),
             options,

@@ -1,7 +1,7 @@
 //! A child asks its parent: what is stored, what the parent is told, what the child may do meanwhile.
 
 use crate::puppet::{choice, question};
-use crate::world::{World, prompted, refused};
+use crate::world::{NODE, World, prompted, refused};
 use board::{Actor, Settings};
 use domain::error::ErrorCode;
 use domain::message::MessageType;
@@ -469,7 +469,7 @@ store::on_both_engines! {
         node.hear(&delivery);
         let question = child.ask("Which store?").await.unwrap().question_id;
         world.check().await;
-        world.board().prompt_accepted(delivery.turn).await.unwrap();
+        world.board().prompt_accepted(delivery.turn, NODE).await.unwrap();
         child.end_turn().await;
         world.run().await;
         assert_eq!(child.state().await, SessionState::WaitingForInput);

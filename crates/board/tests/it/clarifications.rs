@@ -1,7 +1,7 @@
 //! Questions to the operator: live, detached, skipped, expired.
 
 use crate::puppet::{Puppet, choice};
-use crate::world::{World, prompted, refused, soon};
+use crate::world::{NODE, World, prompted, refused, soon};
 use board::{Actor, TurnOutcome};
 use domain::clarification::{AnswerItem, ClarificationAnswer, ClarificationStatus};
 use domain::error::ErrorCode;
@@ -266,7 +266,7 @@ store::on_both_engines! {
         let delivery = node.take(puppet.session).await;
         node.hear(&delivery);
         let new = ask(&puppet, "Which host?").await;
-        world.board().prompt_accepted(delivery.turn).await.unwrap();
+        world.board().prompt_accepted(delivery.turn, NODE).await.unwrap();
         world.run().await;
         assert_eq!(status(&world, old).await, ClarificationStatus::Expired);
         assert_eq!(status(&world, new).await, ClarificationStatus::Pending);
@@ -287,7 +287,7 @@ store::on_both_engines! {
         let delivery = node.take(parent.session).await;
         node.hear(&delivery);
         ask(&parent, "My child asks which store.").await;
-        world.board().prompt_accepted(delivery.turn).await.unwrap();
+        world.board().prompt_accepted(delivery.turn, NODE).await.unwrap();
         assert!(world.question(question).await.delivered_at.is_some());
         world.check().await;
     }

@@ -252,7 +252,7 @@ impl Household {
                 };
                 tolerate(
                     board
-                        .permission_request(agent.session, "1", json!({}), vec![option])
+                        .permission_request(agent.session, NODE, "1", json!({}), vec![option])
                         .await,
                 );
             }

@@ -3,7 +3,7 @@
 //! What an agent has heard is kept on a [`Disk`] that outlives the node, as real agents keep their conversations: that is
 //! what a restart searches for a prompt's id.
 
-use board::{Board, BoardError, Delivery, LaunchPlan, Next, Result, TurnOutcome};
+use board::{Board, BoardError, Delivery, LaunchPlan, LaunchReport, Next, Result, TurnOutcome};
 use domain::effect::{Effect, EffectKind};
 use domain::ids::{PermissionId, PromptId, SessionId, TurnId};
 use std::collections::{HashMap, HashSet};
@@ -158,7 +158,9 @@ impl Node {
                     return Ok(());
                 }
                 self.set_turn(session, None);
-                self.board.turn_ended(turn, &TurnOutcome::Cancelled).await
+                self.board
+                    .turn_ended(turn, self.name, &TurnOutcome::Cancelled)
+                    .await
             }
             EffectKind::StopProcess => {
                 self.live.lock().unwrap().remove(&session);
@@ -185,15 +187,24 @@ impl Node {
                 Next::Rest => return Ok(()),
                 Next::Launch(plan) => {
                     if self.broken.lock().unwrap().contains(&session) {
-                        return self.board.session_failed(session, "no such program").await;
+                        return self
+                            .board
+                            .session_failed(session, self.name, "no such program")
+                            .await;
                     }
                     self.launch(&plan).await?;
                 }
                 Next::Deliver(delivery) => {
-                    if self.turn(session).is_none() {
-                        self.hear(&delivery);
+                    match self.turn(session) {
+                        None => self.hear(&delivery),
+                        Some(turn) if turn == delivery.turn => {}
+                        // The board has ended the turn that the agent is in.
+                        Some(_) => {
+                            self.live.lock().unwrap().remove(&session);
+                            continue;
+                        }
                     }
-                    return self.board.prompt_accepted(delivery.turn).await;
+                    return self.board.prompt_accepted(delivery.turn, self.name).await;
                 }
             }
         }
@@ -228,15 +239,18 @@ impl Node {
             token: plan.token.clone(),
         };
         self.live.lock().unwrap().insert(plan.session, live);
+        let report = LaunchReport {
+            agent: plan.agent.id,
+            supports_mcp: true,
+            provider_session_id: &conversation,
+            seen: plan
+                .attempted
+                .filter(|prompt| self.disk.holds(&conversation, *prompt)),
+            remarks: Vec::new(),
+        };
         self.board
-            .session_launched(plan.session, &conversation)
-            .await?;
-        match plan.attempted {
-            Some(prompt) if self.disk.holds(&conversation, prompt) => {
-                self.board.prompt_seen(prompt).await
-            }
-            Some(_) | None => Ok(()),
-        }
+            .session_launched(plan.session, self.name, report)
+            .await
     }
 
     /// Asks for the next prompt of a session, starting the agent first, and neither sends it nor reports anything: what a
@@ -277,7 +291,7 @@ impl Node {
     pub(crate) async fn end_turn(&self, session: SessionId, outcome: &TurnOutcome) -> Result<()> {
         let turn = self.turn(session).expect("the agent is in a turn");
         self.set_turn(session, None);
-        self.board.turn_ended(turn, outcome).await
+        self.board.turn_ended(turn, self.name, outcome).await
     }
 
     /// The agent's process dies and the board is told.
@@ -286,11 +300,20 @@ impl Node {
         match live.and_then(|l| l.turn) {
             Some(_) => {
                 self.board
-                    .session_failed(session, "the agent died in the middle of its turn")
+                    .session_failed(
+                        session,
+                        self.name,
+                        "the agent died in the middle of its turn",
+                    )
                     .await
             }
             None => self.board.session_released(session, self.name).await,
         }
+    }
+
+    /// The agent is gone and nobody notices.
+    pub(crate) fn lose(&self, session: SessionId) {
+        self.live.lock().unwrap().remove(&session);
     }
 
     /// From now on the session's agent cannot be started.

@@ -1,8 +1,12 @@
 //! Two nodes on one database: a session's agent is on one of them, and follow-ups find it there.
 
-use crate::world::{World, prompted};
-use board::{Actor, Next};
+use crate::world::{NODE, World, prompted, refused};
+use board::{Actor, LaunchReport, Next, Output, TurnOutcome};
+use domain::error::ErrorCode;
+use domain::ids::MessageId;
+use domain::message::MessageType;
 use domain::session::SessionState;
+use serde_json::{Map, json};
 
 store::on_both_engines! {
     async fn a_follow_up_waits_for_the_node_that_has_the_agent(db: TestDb) {
@@ -60,13 +64,85 @@ store::on_both_engines! {
         world.assert_heard_once();
     }
 
+    async fn whatever_a_late_holder_reports_changes_nothing(db: TestDb) {
+        let world = World::new(db).await;
+        let puppet = world.working("Task").await;
+        let late = world.node();
+        let turn = late.turn(puppet.session).unwrap();
+        let other = world.second_node("node-2").await;
+        puppet.operator_says("Go on.").await;
+        world.clock.advance(world.board().settings().lease_ms + 1);
+        other.board.recover_expired().await.unwrap();
+        other.run().await;
+        let running = other.turn(puppet.session).unwrap();
+        let before = world.count("events").await;
+
+        let board = world.board();
+        for turn in [turn, running] {
+            board.prompt_accepted(turn, NODE).await.unwrap();
+            for outcome in [
+                TurnOutcome::Cancelled,
+                TurnOutcome::Stopped("end_turn".to_owned()),
+                TurnOutcome::Failed("it broke".to_owned()),
+            ] {
+                board.turn_ended(turn, NODE, &outcome).await.unwrap();
+            }
+        }
+        board.session_failed(puppet.session, NODE, "it died").await.unwrap();
+        let output = Output {
+            id: MessageId::new(),
+            message_type: MessageType::Message,
+            content: "late words".to_owned(),
+            metadata: Map::new(),
+        };
+        refused(
+            board.record_output(puppet.session, NODE, Some(turn), vec![output]).await,
+            ErrorCode::Conflict,
+        );
+        refused(
+            board.permission_request(puppet.session, NODE, "1", json!({}), Vec::new()).await,
+            ErrorCode::Conflict,
+        );
+        let report = LaunchReport {
+            agent: world.board().agent_list(&Actor::Operator).await.unwrap()[0].id,
+            supports_mcp: true,
+            provider_session_id: "late",
+            seen: None,
+            remarks: Vec::new(),
+        };
+        refused(
+            board.session_launched(puppet.session, NODE, report).await,
+            ErrorCode::Conflict,
+        );
+        assert_eq!(world.count("events").await, before);
+        assert_eq!(puppet.state().await, SessionState::Running);
+        other.end_turn(puppet.session, &TurnOutcome::Stopped("end_turn".to_owned())).await.unwrap();
+        assert_eq!(puppet.state().await, SessionState::WaitingForInput);
+    }
+
+    // An actor that broke down, or could not store its agent's end.
+    async fn a_session_whose_agent_got_lost_is_brought_into_order_while_the_node_runs(db: TestDb) {
+        let world = World::new(db).await;
+        let (puppet, fine) = (world.working("Task").await, world.working("Other").await);
+        let node = world.node();
+        node.lose(puppet.session);
+        puppet.operator_says("Go on.").await;
+        let recovered = world.board().recover_lost(NODE, &[puppet.session]).await.unwrap();
+        assert_eq!((recovered.sessions, recovered.turns), (1, 1));
+        world.run().await;
+        assert_eq!(puppet.last_heard().text, "Go on.");
+        assert!(fine.is_in_turn());
+        assert_eq!(world.board().recover_lost("node-2", &[fine.session]).await.unwrap().sessions, 0);
+        world.assert_heard_once();
+    }
+
     async fn renewed_leases_are_not_taken(db: TestDb) {
         let world = World::new(db).await;
         let puppet = world.working("Task").await;
         let other = world.second_node("node-2").await;
         for _ in 0..5 {
             world.clock.advance(world.board().settings().lease_ms / 2);
-            assert_eq!(world.board().renew_leases("node-1").await.unwrap(), 1);
+            assert_eq!(world.board().renew_leases("node-1").await.unwrap(), [puppet.session]);
             assert_eq!(other.board.recover_expired().await.unwrap().sessions, 0);
         }
         assert_eq!(puppet.state().await, SessionState::Running);

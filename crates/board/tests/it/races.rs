@@ -179,7 +179,7 @@ store::on_both_engines! {
                                 let params = UpdateTask { parent_id: Some(Some(other)), ..UpdateTask::default() };
                                 b.task_update(&operator, task, params).await.map(|_| ())
                             }
-                            _ => b.session_failed(session, "it died").await,
+                            _ => b.session_failed(session, NODE, "it died").await,
                         }
                     }),
                 ).await;
@@ -314,7 +314,7 @@ store::on_both_engines! {
             node.hear(&delivery);
             let (turn, session) = (delivery.turn, puppet.session);
             let (accepted, stopped) = at_once(
-                on_board(&world, move |b| async move { b.prompt_accepted(turn).await }),
+                on_board(&world, move |b| async move { b.prompt_accepted(turn, NODE).await }),
                 on_board(&world, move |b| async move { b.session_stop(&Actor::Operator, session).await }),
             ).await;
             accepted.unwrap();

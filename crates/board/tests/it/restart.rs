@@ -1,7 +1,7 @@
 //! The power goes at every step of a delivery, of an ask and of an answer. What was acknowledged is there afterwards, and no
 //! agent is sent a prompt twice. Killed processes are tested with the server; here the rows are.
 
-use crate::world::{World, prompted};
+use crate::world::{NODE, World, prompted};
 use board::{Next, TurnOutcome};
 use domain::message::MessageType;
 use domain::params::CreateTask;
@@ -189,7 +189,7 @@ store::on_both_engines! {
         assert_eq!(puppet.step().await, "In Progress", "an interrupted turn moves no card");
 
         // Whoever still reports the old turn's end is not listened to.
-        world.board().turn_ended(turn, &TurnOutcome::Stopped("end_turn".to_owned())).await.unwrap();
+        world.board().turn_ended(turn, NODE, &TurnOutcome::Stopped("end_turn".to_owned())).await.unwrap();
         assert_eq!(puppet.step().await, "In Progress");
         assert_eq!(world.count("turns where state = 'interrupted'").await, 1);
     }
@@ -296,13 +296,12 @@ store::on_both_engines! {
         let puppet = world.working("Task").await;
         let turn = world.node().turn(puppet.session).unwrap();
         let board = world.board();
-        board.prompt_accepted(turn).await.unwrap();
+        board.prompt_accepted(turn, NODE).await.unwrap();
         puppet.end_turn().await;
         world.run().await;
         let before = world.count("events").await;
-        board.prompt_accepted(turn).await.unwrap();
-        board.turn_ended(turn, &TurnOutcome::Cancelled).await.unwrap();
-        board.prompt_seen(puppet.last_heard().prompt).await.unwrap();
+        board.prompt_accepted(turn, NODE).await.unwrap();
+        board.turn_ended(turn, NODE, &TurnOutcome::Cancelled).await.unwrap();
         board.question_grace_over(puppet.session).await.unwrap();
         assert_eq!(world.count("events").await, before);
         assert_eq!(world.count("turns where state = 'completed'").await, 1);
@@ -316,7 +315,7 @@ store::on_both_engines! {
         world.execute(&format!("update tasks set archived_at = 1 where id = '{}'", parent.task)).await;
         world.execute(&format!("update sessions set state = 'CANCELLED', completed_at = 1, holder = null where id = '{}'", parent.session)).await;
         world.execute(&format!("update mcp_sessions set revoked_at = 1 where session_id = '{}'", parent.session)).await;
-        let recovered = world.board().recover(crate::world::NODE).await.unwrap();
+        let recovered = world.board().recover(NODE).await.unwrap();
         assert_eq!(recovered.questions, 1);
         assert_eq!(world.question_status(question).await, QuestionStatus::Stale);
         assert_eq!(child.card().await.task_pending_action, None);

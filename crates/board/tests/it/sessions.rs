@@ -1,6 +1,6 @@
 //! Sessions: starting, failing, stopping, resuming; permissions, tokens and transcripts that hang on them.
 
-use crate::world::{World, prompted, refused};
+use crate::world::{NODE, World, prompted, refused};
 use board::{Actor, Output, Recorded, TurnOutcome};
 use domain::error::ErrorCode;
 use domain::ids::{MessageId, SessionId};
@@ -79,7 +79,7 @@ store::on_both_engines! {
             if agent_had_it {
                 node.hear(&delivery);
             }
-            world.board().session_failed(puppet.session, "it died").await.unwrap();
+            world.board().session_failed(puppet.session, NODE, "it died").await.unwrap();
             world.run().await;
             assert_eq!(puppet.state().await, SessionState::Failed);
             world.board().session_resume(&Actor::Operator, puppet.session).await.unwrap();
@@ -90,6 +90,50 @@ store::on_both_engines! {
             assert_eq!(puppet.is_in_turn(), !agent_had_it);
         }
         world.assert_heard_once();
+    }
+
+    // The row of an answer, or of a child's question, is all that there is of it.
+    async fn a_cancel_after_the_agent_died_takes_nothing_back_that_somebody_waits_for(db: TestDb) {
+        let world = World::new(db).await;
+        let (parent, child, question) = world.waiting_family().await;
+        parent.operator_says("Think.").await;
+        world.run().await;
+        parent.reply(&child, question, "SQLite.").await.unwrap();
+        world.node().take(child.session).await;
+        world.board().session_failed(child.session, NODE, "it died").await.unwrap();
+        // A cancel that was asked for while the prompt was under way comes now.
+        let turn = world.read(async |db| store::turns::open(db, child.session).await).await.unwrap();
+        world.board().turn_ended(turn.id, NODE, &TurnOutcome::Cancelled).await.unwrap();
+        world.board().session_resume(&Actor::Operator, child.session).await.unwrap();
+        world.run().await;
+        assert_eq!(child.texts().iter().filter(|text| *text == "SQLite.").count(), 1);
+        world.assert_heard_once();
+    }
+
+    async fn what_an_earlier_process_asked_for_is_not_answered_to_its_successor(db: TestDb) {
+        let world = World::new(db).await;
+        let puppet = world.working("Task").await;
+        puppet.end_turn().await;
+        let id = world.board().permission_request(puppet.session, NODE, "0", json!({}), options()).await.unwrap();
+        world.node().die(puppet.session).await.unwrap();
+        puppet.operator_says("Go on.").await;
+        world.run().await;
+        assert!(puppet.is_in_turn());
+        refused(
+            world.board().permission_respond(&Actor::Operator, id, "yes").await,
+            ErrorCode::Conflict,
+        );
+        assert_eq!(world.node().permissions(), []);
+    }
+
+    async fn output_of_a_session_that_is_gone_is_refused_for_good(db: TestDb) {
+        let world = World::new(db).await;
+        let puppet = world.working("Task").await;
+        world.board().task_delete(&Actor::Operator, puppet.task).await.unwrap();
+        refused(
+            world.board().record_output(puppet.session, NODE, None, vec![output("too late")]).await,
+            ErrorCode::NotFound,
+        );
     }
 
     async fn an_idle_agent_that_goes_away_fails_nothing(db: TestDb) {
@@ -221,7 +265,7 @@ store::on_both_engines! {
         let (_, child) = world.family().await;
         let board = world.board();
         let call = json!({"title": "Run cargo test", "kind": "execute"});
-        let id = board.permission_request(child.session, "7", call, options()).await.unwrap();
+        let id = board.permission_request(child.session, NODE, "7", call, options()).await.unwrap();
         world.check().await;
         let card = child.card().await;
         assert_eq!(card.task_pending_action, Some(PendingAction::Permission));
@@ -247,7 +291,7 @@ store::on_both_engines! {
         let ends: [(&str, bool); 3] = [("turn", true), ("session", false), ("withdrawn", false)];
         for (what, _) in ends {
             let puppet = world.working(what).await;
-            let id = board.permission_request(puppet.session, what, json!({}), options()).await.unwrap();
+            let id = board.permission_request(puppet.session, NODE, what, json!({}), options()).await.unwrap();
             match what {
                 "turn" => puppet.end_turn().await,
                 "session" => {
@@ -268,7 +312,7 @@ store::on_both_engines! {
         let puppet = world.working("Task").await;
         let turn = world.node().turn(puppet.session);
         let mut growing = output("Hel");
-        let record = async |outputs| world.board().record_output(puppet.task, puppet.session, turn, outputs).await.unwrap();
+        let record = async |outputs| world.board().record_output(puppet.session, NODE, turn, outputs).await.unwrap();
         assert_eq!(record(vec![growing.clone(), output("second")]).await, Recorded::Stored);
         growing.content = "Hello".to_owned();
         assert_eq!(record(vec![growing]).await, Recorded::Stored);
@@ -281,7 +325,7 @@ store::on_both_engines! {
         let world = World::new(db).await;
         let puppet = world.working("Task").await;
         let turn = world.node().turn(puppet.session);
-        let record = async |outputs| world.board().record_output(puppet.task, puppet.session, turn, outputs).await.unwrap();
+        let record = async |outputs| world.board().record_output(puppet.session, NODE, turn, outputs).await.unwrap();
         record(vec![output(&"x".repeat(MAX_MESSAGE_BYTES + 10))]).await;
         let cut = puppet.transcript().await.pop().unwrap();
         assert!(cut.content.ends_with("bytes were cut here]"));
@@ -307,7 +351,7 @@ store::on_both_engines! {
         let puppet = world.working("Task").await;
         let turn = world.node().turn(puppet.session);
         let outputs: Vec<_> = (0..25).map(|n| output(&n.to_string())).collect();
-        world.board().record_output(puppet.task, puppet.session, turn, outputs).await.unwrap();
+        world.board().record_output(puppet.session, NODE, turn, outputs).await.unwrap();
         let read = async |page| world.board().conversation(&reader.actor(), puppet.task, &page).await;
         let newest = read(ConversationPage::default()).await.unwrap();
         let texts = |c: &domain::view::Conversation| c.messages.iter().map(|m| m.content.clone()).collect::<Vec<_>>();

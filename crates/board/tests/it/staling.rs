@@ -1,7 +1,7 @@
 //! What ends a child, or parts it from its parent, makes its question stale; a late answer is refused.
 
 use crate::puppet::Puppet;
-use crate::world::{World, prompted, refused};
+use crate::world::{NODE, World, prompted, refused};
 use board::Actor;
 use domain::error::ErrorCode;
 use domain::ids::QuestionId;
@@ -244,7 +244,7 @@ store::on_both_engines! {
         let created = world.create(CreateTask { ..prompted("Task") }).await.unwrap();
         let puppet = world.puppet(created.task.id, created.session_id.unwrap());
         world.node().take(puppet.session).await;
-        world.board().session_failed(puppet.session, "it died").await.unwrap();
+        world.board().session_failed(puppet.session, NODE, "it died").await.unwrap();
         world.check().await;
         let operator = Actor::Operator;
         world.board().task_archive(&operator, puppet.task).await.unwrap();

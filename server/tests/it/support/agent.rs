@@ -2,10 +2,10 @@
 
 use super::TestApp;
 use super::client::Client;
-use board::{Actor, Board, Next, TurnOutcome};
+use board::{Actor, Board, LaunchReport, Next, TurnOutcome};
 use domain::ids::{SessionId, TaskId, TurnId};
 
-const NODE: &str = "node-of-the-test";
+pub(crate) const NODE: &str = "node-of-the-test";
 
 /// A launched agent in the middle of a turn.
 pub(crate) struct Agent {
@@ -29,7 +29,14 @@ impl Agent {
         else {
             panic!("there is nothing to launch for");
         };
-        board.session_launched(session, "its own id").await.unwrap();
+        let report = LaunchReport {
+            agent: plan.agent.id,
+            supports_mcp: true,
+            provider_session_id: "its own id",
+            seen: None,
+            remarks: Vec::new(),
+        };
+        board.session_launched(session, NODE, report).await.unwrap();
         let mut agent = Self {
             task,
             session,
@@ -51,7 +58,10 @@ impl Agent {
         let Next::Deliver(delivery) = next else {
             panic!("there is nothing to deliver: {next:?}");
         };
-        self.board.prompt_accepted(delivery.turn).await.unwrap();
+        self.board
+            .prompt_accepted(delivery.turn, NODE)
+            .await
+            .unwrap();
         self.turn = delivery.turn;
         delivery.text
     }
@@ -59,7 +69,10 @@ impl Agent {
     /// Ends the running turn.
     pub(crate) async fn end_turn(&self) {
         let outcome = TurnOutcome::Stopped("end_turn".to_owned());
-        self.board.turn_ended(self.turn, &outcome).await.unwrap();
+        self.board
+            .turn_ended(self.turn, NODE, &outcome)
+            .await
+            .unwrap();
     }
 
     /// Its connection to the tools.
