@@ -2,6 +2,8 @@
 
 use anyhow::{Context, bail};
 use clap::{Args, ValueEnum};
+use domain::guards::Guards;
+use domain::queue::merge::AutoMerge;
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 
@@ -49,6 +51,24 @@ pub struct Overrides {
     /// Prompts that may wait for one session; 0 is unlimited [default: 10]
     #[arg(long, value_name = "N", env = "FLIGHTDECK_QUEUE_CAPACITY")]
     pub queue_capacity: Option<usize>,
+    /// Prompts joined to the one before them as they come in: off, own (the operator's), all (also those of one agent) [default: off]
+    #[arg(long, value_name = "WHICH", env = "FLIGHTDECK_QUEUE_AUTO_MERGE", value_parser = auto_merge)]
+    pub queue_auto_merge: Option<AutoMerge>,
+    /// Whether operators may join a prompt to the one above it [default: true]
+    #[arg(long, value_name = "BOOL", env = "FLIGHTDECK_QUEUE_MANUAL_MERGE")]
+    pub queue_manual_merge: Option<bool>,
+    /// Messages of agents that may follow from one another before a person speaks; 0 is unlimited [default: 20]
+    #[arg(long, value_name = "N", env = "FLIGHTDECK_MESSAGE_MAX_HOPS")]
+    pub message_max_hops: Option<i64>,
+    /// Messages that two tasks may exchange within the window; 0 is unlimited [default: 30]
+    #[arg(long, value_name = "N", env = "FLIGHTDECK_MESSAGE_PAIR_LIMIT")]
+    pub message_pair_limit: Option<i64>,
+    /// The window of the limit above, in milliseconds [default: 600000]
+    #[arg(long, value_name = "MS", env = "FLIGHTDECK_MESSAGE_PAIR_WINDOW_MS")]
+    pub message_pair_window_ms: Option<i64>,
+    /// One sender's share of a queue, in percent of its places; 0 is unlimited [default: 50]
+    #[arg(long, value_name = "N", env = "FLIGHTDECK_MESSAGE_SHARE_PERCENT")]
+    pub message_share_percent: Option<usize>,
     /// Milliseconds a cancelled agent may take to end its turn before it is ended by force [default: 10000]
     #[arg(long, value_name = "MS", env = "FLIGHTDECK_CANCEL_GRACE_MS")]
     pub cancel_grace_ms: Option<u64>,
@@ -79,6 +99,18 @@ struct File {
     #[serde(skip_serializing_if = "Option::is_none")]
     queue_capacity: Option<usize>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    queue_auto_merge: Option<AutoMerge>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    queue_manual_merge: Option<bool>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    message_max_hops: Option<i64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    message_pair_limit: Option<i64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    message_pair_window_ms: Option<i64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    message_share_percent: Option<usize>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     cancel_grace_ms: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     plan_merge_ms: Option<u32>,
@@ -101,6 +133,18 @@ pub struct Config {
     pub max_depth: usize,
     /// See [`board::Settings::queue_capacity`].
     pub queue_capacity: usize,
+    /// See [`board::Settings::queue_auto_merge`].
+    pub queue_auto_merge: AutoMerge,
+    /// See [`board::Settings::queue_manual_merge`].
+    pub queue_manual_merge: bool,
+    /// See [`Guards::max_hops`].
+    pub message_max_hops: i64,
+    /// See [`Guards::pair_limit`].
+    pub message_pair_limit: i64,
+    /// See [`Guards::pair_window_ms`].
+    pub message_pair_window_ms: i64,
+    /// See [`Guards::share_percent`].
+    pub message_share_percent: usize,
     /// See [`crate::runtime::RuntimeConfig::cancel_grace`].
     pub cancel_grace_ms: u64,
     /// See [`board::Settings::plan_merge_ms`].
@@ -135,6 +179,30 @@ impl Config {
                 .queue_capacity
                 .or(file.queue_capacity)
                 .unwrap_or(usual.queue_capacity),
+            queue_auto_merge: said
+                .queue_auto_merge
+                .or(file.queue_auto_merge)
+                .unwrap_or(usual.queue_auto_merge),
+            queue_manual_merge: said
+                .queue_manual_merge
+                .or(file.queue_manual_merge)
+                .unwrap_or(usual.queue_manual_merge),
+            message_max_hops: said
+                .message_max_hops
+                .or(file.message_max_hops)
+                .unwrap_or(usual.guards.max_hops),
+            message_pair_limit: said
+                .message_pair_limit
+                .or(file.message_pair_limit)
+                .unwrap_or(usual.guards.pair_limit),
+            message_pair_window_ms: said
+                .message_pair_window_ms
+                .or(file.message_pair_window_ms)
+                .unwrap_or(usual.guards.pair_window_ms),
+            message_share_percent: said
+                .message_share_percent
+                .or(file.message_share_percent)
+                .unwrap_or(usual.guards.share_percent),
             cancel_grace_ms: said
                 .cancel_grace_ms
                 .or(file.cancel_grace_ms)
@@ -158,6 +226,12 @@ impl Config {
             log_format: LogFormat::default(),
             max_depth: usual.max_depth,
             queue_capacity: usual.queue_capacity,
+            queue_auto_merge: usual.queue_auto_merge,
+            queue_manual_merge: usual.queue_manual_merge,
+            message_max_hops: usual.guards.max_hops,
+            message_pair_limit: usual.guards.pair_limit,
+            message_pair_window_ms: usual.guards.pair_window_ms,
+            message_share_percent: usual.guards.share_percent,
             cancel_grace_ms: CANCEL_GRACE_MS,
             plan_merge_ms: usual.plan_merge_ms,
         }
@@ -179,6 +253,14 @@ impl Config {
             max_depth: self.max_depth,
             queue_capacity: self.queue_capacity,
             plan_merge_ms: self.plan_merge_ms,
+            queue_auto_merge: self.queue_auto_merge,
+            queue_manual_merge: self.queue_manual_merge,
+            guards: Guards {
+                max_hops: self.message_max_hops,
+                pair_limit: self.message_pair_limit,
+                pair_window_ms: self.message_pair_window_ms,
+                share_percent: self.message_share_percent,
+            },
             workspaces_dir: self.data_dir.join("workspaces"),
             ..board::Settings::default()
         }
@@ -194,10 +276,20 @@ impl Config {
             log_format: Some(self.log_format),
             max_depth: Some(self.max_depth),
             queue_capacity: Some(self.queue_capacity),
+            queue_auto_merge: Some(self.queue_auto_merge),
+            queue_manual_merge: Some(self.queue_manual_merge),
+            message_max_hops: Some(self.message_max_hops),
+            message_pair_limit: Some(self.message_pair_limit),
+            message_pair_window_ms: Some(self.message_pair_window_ms),
+            message_share_percent: Some(self.message_share_percent),
             cancel_grace_ms: Some(self.cancel_grace_ms),
             plan_merge_ms: u32::try_from(self.plan_merge_ms).ok(),
         })?)
     }
+}
+
+fn auto_merge(word: &str) -> Result<AutoMerge, String> {
+    AutoMerge::parse(word).map_err(|refusal| refusal.message)
 }
 
 fn read(path: &Path) -> anyhow::Result<File> {
@@ -295,7 +387,8 @@ mod tests {
     fn a_flag_beats_the_file_and_the_file_beats_what_is_usual() {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("settings.toml");
-        std::fs::write(&file, "addr = \"127.0.0.1:1\"\nmax_depth = 3\n").unwrap();
+        let text = "addr = \"127.0.0.1:1\"\nmax_depth = 3\nmessage_max_hops = 4\nqueue_auto_merge = \"own\"\n";
+        std::fs::write(&file, text).unwrap();
         let config = Config::load(Overrides {
             addr: Some("127.0.0.1:2".to_owned()),
             data_dir: Some(folder.path().to_owned()),
@@ -306,6 +399,11 @@ mod tests {
         assert_eq!(config.addr, "127.0.0.1:2");
         assert_eq!(config.max_depth, 3);
         assert_eq!(config.queue_capacity, 10);
+        let board = config.board_settings();
+        assert_eq!(board.guards.max_hops, 4);
+        assert_eq!(board.guards.pair_limit, 30);
+        assert_eq!(board.queue_auto_merge, AutoMerge::Own);
+        assert!(board.queue_manual_merge);
     }
 
     #[test]

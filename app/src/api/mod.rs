@@ -12,6 +12,7 @@
 pub mod board_page;
 pub mod papers;
 pub mod questions;
+pub mod queue;
 pub mod sessions;
 pub mod setup;
 pub mod tasks;

@@ -6,7 +6,7 @@ use crate::components::transcript::Entry;
 use crate::error::AppError;
 #[cfg(feature = "ssr")]
 use domain::error::ErrorCode;
-use domain::ids::{MessageId, PromptId, SessionId, TaskId};
+use domain::ids::{MessageId, SessionId, TaskId};
 use domain::message::MessageType;
 #[cfg(feature = "ssr")]
 use domain::params::ConversationPage;
@@ -136,13 +136,6 @@ pub async fn prompt_task(task: TaskId, content: String) -> Result<MessageOutcome
     door.answer(door.board.prompt_task(&door.actor, task, &content).await)
 }
 
-/// Takes back a prompt that still waits.
-#[server(prefix = "/api/page", endpoint = "prompt/remove", input = Json)]
-pub async fn prompt_remove(prompt: PromptId) -> Result<(), AppError> {
-    let door = Door::open()?;
-    door.answer(door.board.prompt_remove(&door.actor, prompt).await)
-}
-
 /// Makes a session for a task that has none; gives the primary one otherwise.
 #[server(prefix = "/api/page", endpoint = "session/ensure", input = Json)]
 pub async fn session_ensure(task: TaskId) -> Result<SessionView, AppError> {
@@ -169,11 +162,4 @@ pub async fn session_stop(session: SessionId) -> Result<bool, AppError> {
 pub async fn session_resume(session: SessionId) -> Result<(), AppError> {
     let door = Door::open()?;
     door.answer(door.board.session_resume(&door.actor, session).await)
-}
-
-/// Lets the queue of a session run by itself, or holds it.
-#[server(prefix = "/api/page", endpoint = "session/auto-run", input = Json)]
-pub async fn session_auto_run(session: SessionId, on: bool) -> Result<(), AppError> {
-    let door = Door::open()?;
-    door.answer(door.board.session_auto_run(&door.actor, session, on).await)
 }

@@ -6,26 +6,28 @@ use crate::transition::{Work, load_session, load_task};
 use crate::{Actor, Board, Result, Topic};
 use domain::context::{Peer, parent_answer};
 use domain::error::Refusal;
-use domain::ids::{PromptId, QuestionId, SessionId};
+use domain::guards::hop;
+use domain::ids::{QuestionId, SessionId};
 use domain::params::{DeliveryMode, MessageTask};
 use domain::question::{QuestionCommand, QuestionStatus, check_answerer};
 use domain::queue::{Lane, QueuedBy};
+use domain::receipt::Key;
 use domain::session::{Session, SessionState};
 use domain::task::{Task, TaskState};
 use domain::view::{DeliveryStatus, MessageOutcome};
 use serde_json::{Map, json};
-use std::time::Duration;
 
 /// What was found out about sender and target before anything is written.
-struct Route {
-    sender: Task,
-    sender_session: Session,
-    target: Task,
+pub(crate) struct Route {
+    pub(crate) sender: Task,
+    pub(crate) sender_session: Session,
+    pub(crate) target: Task,
 }
 
 impl Board {
     /// Writes to another task as an agent. With `reply_to_question_id` it answers that child's question instead: then exactly
-    /// one answer is ever accepted, and a repeat gets the outcome of the first.
+    /// one answer is ever accepted, and a repeat gets the outcome of the first. So does a repeat under one `idempotency_key`,
+    /// whatever became of message and target meanwhile.
     ///
     /// The order of the checks is that of task-domain 3.2; a refused message leaves no trace.
     pub async fn message_task(&self, actor: &Actor, params: MessageTask) -> Result<MessageOutcome> {
@@ -43,27 +45,62 @@ impl Board {
             )
             .into());
         }
+        let key = Key::of(&params)?;
+        let interrupts = params.delivery_mode == DeliveryMode::Interrupt;
+        let turns = self.signals().subscribe(Topic::Turns);
         let mut work = self.begin().await?;
-        let route = Route {
-            sender: load_task(&mut work.tx, sender_task).await?,
-            sender_session: load_session(&mut work.tx, sender_session).await?,
-            target: load_task(&mut work.tx, params.task_id).await?,
+        let sender = load_task(&mut work.tx, sender_task).await?;
+        let sender_session = load_session(&mut work.tx, sender_session).await?;
+        let outcome = match work.earlier(&sender_session, key.as_ref()).await? {
+            // Nothing is written, and others must not wait for this transaction while its caller waits.
+            Some(outcome) => {
+                drop(work);
+                outcome
+            }
+            None => {
+                let route = Route {
+                    target: load_task(&mut work.tx, params.task_id).await?,
+                    sender,
+                    sender_session,
+                };
+                let outcome = work.send(&route, params, key).await?;
+                work.commit().await?;
+                outcome
+            }
         };
+        if interrupts {
+            // Whoever repeats an interrupt waits for the first one's delivery as its sender did.
+            return self.await_delivery(outcome, turns).await;
+        }
+        Ok(outcome)
+    }
+}
+
+impl Work {
+    /// Everything about a new message, once its sender is known.
+    async fn send(
+        &mut self,
+        route: &Route,
+        params: MessageTask,
+        key: Option<Key>,
+    ) -> Result<MessageOutcome> {
         if let Some(question) = params
             .reply_to_question_id
             .as_deref()
             .filter(|id| !id.trim().is_empty())
         {
             let question = QuestionId::parse(question)?;
-            let outcome = work.reply(&route, question, &params).await?;
-            work.commit().await?;
+            let outcome = self.reply(route, question, &params).await?;
+            if outcome.status != DeliveryStatus::AlreadyAnswered {
+                self.keep_receipt(route, &outcome, hop(None), key).await?;
+            }
             return Ok(outcome);
         }
         check_target_task(&route.target)?;
-        let mut session = work
+        let mut session = self
             .resolve_target(&route.target, params.session_id)
             .await?;
-        let is_parent = route.target.parent_id == Some(sender_task);
+        let is_parent = route.target.parent_id == Some(route.sender.id);
         let interrupts = params.delivery_mode == DeliveryMode::Interrupt;
         if interrupts && !is_parent {
             return Err(Refusal::forbidden(
@@ -71,57 +108,14 @@ impl Board {
             )
             .into());
         }
-        let turns = self.signals().subscribe(Topic::Turns);
-        let outcome = work
-            .peer_prompt(&route, &mut session, params.prompt, is_parent, interrupts)
+        let hops = self.guard(route, session.id).await?;
+        let outcome = self
+            .peer_prompt(route, &mut session, params.prompt, is_parent, interrupts)
             .await?;
-        work.commit().await?;
-        match outcome.queue_entry_id {
-            Some(prompt) if interrupts && outcome.status == DeliveryStatus::Queued => {
-                let sent = self.await_accepted(prompt, turns).await;
-                Ok(MessageOutcome {
-                    status: if sent {
-                        DeliveryStatus::Sent
-                    } else {
-                        DeliveryStatus::Queued
-                    },
-                    ..outcome
-                })
-            }
-            Some(_) | None => Ok(outcome),
-        }
+        self.keep_receipt(route, &outcome, hops, key).await?;
+        Ok(outcome)
     }
 
-    /// Waits until a prompt has left the queue, but not for long: the message is stored in any case.
-    async fn await_accepted(
-        &self,
-        prompt: PromptId,
-        mut turns: tokio::sync::watch::Receiver<u64>,
-    ) -> bool {
-        let gone = async {
-            loop {
-                let waiting = match self.snapshot().await {
-                    Ok(mut db) => store::queue::find(&mut db, prompt)
-                        .await
-                        .map(|row| row.is_some()),
-                    Err(_) => return false,
-                };
-                match waiting {
-                    Ok(false) => return true,
-                    Ok(true) => {}
-                    Err(_) => return false,
-                }
-                if turns.changed().await.is_err() {
-                    return false;
-                }
-            }
-        };
-        let patience = Duration::from_millis(self.settings().interrupt_wait_ms);
-        tokio::time::timeout(patience, gone).await.unwrap_or(false)
-    }
-}
-
-impl Work {
     /// The session a message goes to; an explicit one is never redirected.
     async fn resolve_target(
         &mut self,
@@ -145,8 +139,8 @@ impl Work {
         Err(match sessions.iter().find(|s| s.is_primary).or(sessions.first()) {
             Some(session) => ended(session.state),
             None => Refusal::missing(
-                "the task has no session yet: it was never started; its operator can start it, or make a task that starts \
-                 with create_task_kandev",
+                "the task has no session yet: it was never started. Give it one with spawn_session_kandev, or make a task that \
+                 starts with create_task_kandev",
             ),
         }
         .into())
@@ -186,6 +180,8 @@ impl Work {
         );
         if superseded || interrupts {
             prompt.lane = Lane::Express;
+            // What its parent interrupts for is what the child does next, whatever else is urgent.
+            prompt.first = interrupts;
         }
         let outcome = self.admit(&route.target, session, prompt).await?;
         if interrupts && let Some(turn) = running {
@@ -226,6 +222,9 @@ impl Work {
                 session_id: Some(question.child_session_id),
                 status: DeliveryStatus::AlreadyAnswered,
                 queue_entry_id: None,
+                message_id: None,
+                merged: false,
+                deduplicated: false,
                 reply_to_question_id: Some(id),
                 answered_at: question.resolved_at,
             });
@@ -293,7 +292,7 @@ fn check_target_task(target: &Task) -> Result<()> {
 
 fn ended(state: SessionState) -> Refusal {
     Refusal::conflict(format!(
-        "the session is {state} and takes no messages: see list_task_sessions_kandev for another one, or make a new task with \
-         create_task_kandev"
+        "the session is {state} and takes no messages: find another one with list_task_sessions_kandev, start one with \
+         spawn_session_kandev, or make a new task with create_task_kandev"
     ))
 }

@@ -53,8 +53,14 @@ impl Work {
         store::queue::mark_attempted(&mut self.tx, &row).await?;
         let mut metadata = row.metadata.clone();
         metadata.insert("prompt_id".to_owned(), json!(row.id));
+        // A prompt that was put back has its message already; what it becomes now is another one.
+        let known = MessageId::of_prompt(row.id);
+        let id = match store::messages::find(&mut self.tx, known).await? {
+            Some(_) => MessageId::new(),
+            None => known,
+        };
         self.add_message(&Message {
-            id: MessageId::new(),
+            id,
             session_id: session.id,
             task_id: task.id,
             turn_id: Some(turn.id),

@@ -2,11 +2,10 @@
 
 use crate::prompts::target_session;
 use crate::tasks::{depth_limit, related, view};
-use crate::{Actor, Board, Result, clarifications, permissions};
+use crate::{Actor, Board, Result, clarifications, permissions, queue};
 use domain::error::Refusal;
 use domain::ids::{TaskId, WorkflowId, WorkspaceId};
-use domain::queue::QueuedPrompt;
-use domain::view::{BoardView, ParentQuestionView, QueuedView, TaskPageView, WorkflowView};
+use domain::view::{BoardView, ParentQuestionView, TaskPageView, WorkflowView};
 use store::views::TaskFilter;
 
 /// Cards that one board shows at most.
@@ -85,33 +84,31 @@ impl Board {
         };
         let bundles = store::clarifications::pending_of_task(&mut db, id).await?;
         let requests = store::permissions::pending_of_task(&mut db, id).await?;
+        let sessions = store::views::sessions(&mut db, id).await?;
+        let rows = store::queue::list_by_task(&mut db, id).await?;
+        let queues = rows
+            .chunk_by(|one, next| one.session_id == next.session_id)
+            .filter_map(|rows| {
+                let session = sessions.iter().find(|s| s.id == rows[0].session_id)?;
+                Some(queue::view(
+                    &self.settings,
+                    session.id,
+                    session.auto_run,
+                    rows,
+                ))
+            })
+            .filter(|queue| queue.count > 0)
+            .collect();
         Ok(TaskPageView {
             ancestors,
-            sessions: store::views::sessions(&mut db, id).await?,
+            sessions,
             steps: store::workflows::steps(&mut db, task.workflow_id).await?,
             parent_question,
             clarifications: bundles.into_iter().map(clarifications::view).collect(),
             permissions: requests.into_iter().map(permissions::view).collect(),
-            queue: store::queue::list_by_task(&mut db, id)
-                .await?
-                .into_iter()
-                .map(queued)
-                .collect(),
+            queues,
             as_of: store::events::bounds(&mut db).await?.1,
             task,
         })
-    }
-}
-
-fn queued(row: QueuedPrompt) -> QueuedView {
-    QueuedView {
-        id: row.id,
-        session_id: row.session_id,
-        queued_by: row.queued_by,
-        lane: row.lane,
-        sender_task_id: row.sender_task_id,
-        reserved: row.is_reserved(),
-        queued_at: row.queued_at,
-        content: row.content,
     }
 }

@@ -7,11 +7,12 @@ use domain::error::Refusal;
 use domain::ids::{ProfileId, PromptId, QuestionId, SessionId, TaskId};
 use domain::message::MAX_MESSAGE_BYTES;
 use domain::question::QuestionCommand;
-use domain::queue::{self, Lane, QueuedBy, QueuedPrompt, QueuedState};
+use domain::queue::merge::merge;
+use domain::queue::{self, Lane, QueuedBy, QueuedPrompt, QueuedState, room};
 use domain::session::{Session, SessionCommand, SessionState};
 use domain::task::Task;
 use domain::view::{DeliveryStatus, MessageOutcome};
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 
 /// A prompt before it is admitted.
 #[derive(Debug)]
@@ -22,6 +23,8 @@ pub(crate) struct NewPrompt {
     pub(crate) queued_by: QueuedBy,
     pub(crate) sender: Option<(TaskId, SessionId)>,
     pub(crate) lane: Lane,
+    /// It goes before all others, express ones too.
+    pub(crate) first: bool,
     pub(crate) question_id: Option<QuestionId>,
     pub(crate) answer_for_question_id: Option<QuestionId>,
     pub(crate) dedupe_key: Option<String>,
@@ -37,6 +40,7 @@ impl NewPrompt {
             queued_by,
             sender: None,
             lane: Lane::Normal,
+            first: false,
             question_id: None,
             answer_for_question_id: None,
             dedupe_key: None,
@@ -76,29 +80,6 @@ impl Board {
         let outcome = work.operator_prompt(&task, &mut session, content).await?;
         work.commit().await?;
         Ok(outcome)
-    }
-
-    /// Takes a prompt back that still waits. Questions and answers cannot be taken back.
-    pub async fn prompt_remove(&self, actor: &Actor, prompt: PromptId) -> Result<()> {
-        actor.require_operator()?;
-        let mut work = self.begin().await?;
-        let row = store::queue::find(&mut work.tx, prompt)
-            .await?
-            .ok_or_else(|| {
-                Refusal::missing("this prompt no longer waits: it was delivered or removed")
-            })?;
-        if row.is_reserved() {
-            return Err(Refusal::conflict(
-                "a question between tasks, or its answer, cannot be removed",
-            )
-            .into());
-        }
-        if row.state == QueuedState::Attempted {
-            return Err(Refusal::conflict("this prompt is being delivered right now").into());
-        }
-        store::queue::delete(&mut work.tx, prompt).await?;
-        work.queue_event(row.task_id, row.session_id).await?;
-        work.commit().await
     }
 }
 
@@ -186,16 +167,7 @@ impl Work {
     ) -> Result<MessageOutcome> {
         check_content(content)?;
         check_open(task)?;
-        if matches!(
-            session.state,
-            SessionState::Failed | SessionState::Cancelled
-        ) {
-            return Err(Refusal::conflict(format!(
-                "the session is {}: resume it first, then send the message again",
-                session.state
-            ))
-            .into());
-        }
+        check_not_over(session)?;
         let superseded = self
             .end_questions_of_session(session, QuestionCommand::Supersede)
             .await?;
@@ -217,9 +189,6 @@ impl Work {
     ) -> Result<MessageOutcome> {
         let (rows, gate) = queue_and_gate(&mut self.tx, task, session).await?;
         let reserved = prompt.question_id.is_some() || prompt.answer_for_question_id.is_some();
-        if !reserved && prompt.lane == Lane::Normal && prompt.queued_by != QueuedBy::Workflow {
-            check_capacity(self.settings.queue_capacity, &rows)?;
-        }
         let row = QueuedPrompt {
             id: PromptId::new(),
             session_id: session.id,
@@ -240,10 +209,25 @@ impl Work {
             attempts: 0,
             queued_at: self.now,
         };
+        if !reserved && row.lane == Lane::Normal && row.queued_by != QueuedBy::Workflow {
+            if let Some(outcome) = self.join_predecessor(&rows, &row).await? {
+                return Ok(outcome);
+            }
+            room::check_capacity(self.settings.queue_capacity, &rows)?;
+            if row.queued_by == QueuedBy::Agent
+                && let Some(sender) = prompt.sender
+            {
+                let max = self.settings.queue_capacity;
+                room::check_share(&self.settings.guards, max, &rows, task.id, sender)?;
+            }
+        }
         store::queue::insert(&mut self.tx, &row).await?;
+        if prompt.first {
+            store::queue::put_first(&mut self.tx, session.id, row.id).await?;
+        }
         self.queue_event(task.id, session.id).await?;
 
-        let never_started = session.state == SessionState::Created;
+        let never_started = never_started(session);
         let idle = !session.state.is_busy() && queue::is_at_rest(&rows, gate);
         if session.state == SessionState::Completed {
             self.session(session, SessionCommand::Resume).await?;
@@ -251,7 +235,8 @@ impl Work {
         self.effect(EffectKind::Dispatch, session, None).await?;
 
         let mut after = rows;
-        after.push(row.clone());
+        let place = if prompt.first { 0 } else { after.len() };
+        after.insert(place, row.clone());
         let goes_now = idle && {
             let open = queue::Gate {
                 closed: false,
@@ -264,14 +249,37 @@ impl Work {
             (true, false) => DeliveryStatus::Sent,
             (false, _) => DeliveryStatus::Queued,
         };
-        Ok(MessageOutcome {
-            task_id: task.id,
-            session_id: Some(session.id),
-            status,
-            queue_entry_id: Some(row.id),
-            reply_to_question_id: None,
-            answered_at: None,
-        })
+        Ok(MessageOutcome::of_prompt(
+            task.id, session.id, status, row.id,
+        ))
+    }
+
+    /// Joins a new prompt to the last one that waits, when the settings say so and the two are of one source.
+    async fn join_predecessor(
+        &mut self,
+        rows: &[QueuedPrompt],
+        row: &QueuedPrompt,
+    ) -> Result<Option<MessageOutcome>> {
+        let Some(above) = rows
+            .last()
+            .filter(|_| self.settings.queue_auto_merge.takes(row.queued_by))
+        else {
+            return Ok(None);
+        };
+        let Ok(words) = merge(above, row) else {
+            return Ok(None);
+        };
+        store::queue::set_content(&mut self.tx, above.id, &words).await?;
+        self.queue_event(row.task_id, row.session_id).await?;
+        Ok(Some(MessageOutcome {
+            merged: true,
+            ..MessageOutcome::of_prompt(
+                row.task_id,
+                row.session_id,
+                DeliveryStatus::Queued,
+                above.id,
+            )
+        }))
     }
 }
 
@@ -281,31 +289,32 @@ fn sorted(mut rows: Vec<QueuedPrompt>) -> Vec<QueuedPrompt> {
     rows
 }
 
-fn check_capacity(max: usize, rows: &[QueuedPrompt]) -> Result<()> {
-    let waiting: Vec<&QueuedPrompt> = rows
-        .iter()
-        .filter(|row| !row.is_reserved() && row.state == QueuedState::Queued)
-        .collect();
-    if max == 0 || waiting.len() < max {
-        return Ok(());
+/// Whether no agent of this session has had a prompt yet: it is created, or was only made ready.
+pub(crate) fn never_started(session: &Session) -> bool {
+    match session.state {
+        SessionState::Created => true,
+        SessionState::WaitingForInput | SessionState::Idle => session.generation == 0,
+        SessionState::Starting
+        | SessionState::Running
+        | SessionState::Completed
+        | SessionState::Failed
+        | SessionState::Cancelled => false,
     }
-    let entries: Vec<Value> = waiting
-        .iter()
-        .map(|row| json!({"id": row.id, "sender": row.sender_task_id, "queued_at": row.queued_at}))
-        .collect();
-    Err(Refusal::queue_full(
-        format!(
-            "the session's queue holds {max} messages already: try again after its present turn"
-        ),
-        json!({
-            "error": "queue_full",
-            "queue_size": waiting.len(),
-            "max": max,
-            "retry_after": "next_turn",
-            "queued_messages": entries,
-        }),
-    )
-    .into())
+}
+
+/// Refuses an operator's prompt to a session that must be resumed first. A COMPLETED one takes it and goes on.
+pub(crate) fn check_not_over(session: &Session) -> Result<()> {
+    if matches!(
+        session.state,
+        SessionState::Failed | SessionState::Cancelled
+    ) {
+        return Err(Refusal::conflict(format!(
+            "the session is {}: resume it first, then send the message again",
+            session.state
+        ))
+        .into());
+    }
+    Ok(())
 }
 
 /// Refuses an empty or over-long prompt.

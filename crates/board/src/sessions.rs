@@ -17,6 +17,8 @@ pub(crate) mod stop_reason {
     pub(crate) const OPERATOR: &str = "cancelled_by_operator";
     /// The direct parent interrupted.
     pub(crate) const INTERRUPT: &str = "interrupted_by_parent";
+    /// The operator sent a prompt that waited.
+    pub(crate) const SEND_NOW: &str = "replaced_by_operator";
     /// The grace after a parent question was over.
     pub(crate) const QUESTION: &str = "waits_for_parent";
 }
@@ -55,7 +57,7 @@ impl Board {
         let waits = store::queue::list(&mut work.tx, id)
             .await?
             .iter()
-            .any(|row| !row.is_reserved() && row.state == domain::queue::QueuedState::Queued);
+            .any(domain::queue::QueuedPrompt::is_visible);
         if waits && session.auto_run {
             session.auto_run = false;
             work.save_session(&mut session).await?;

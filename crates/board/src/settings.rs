@@ -1,5 +1,7 @@
 //! Limits that an installation may change.
 
+use domain::guards::Guards;
+use domain::queue::merge::AutoMerge;
 use std::path::PathBuf;
 
 /// The limits in force.
@@ -9,6 +11,13 @@ pub struct Settings {
     pub max_depth: usize,
     /// Prompts that may wait in one session's queue; 0 is unlimited. Questions and answers do not count.
     pub queue_capacity: usize,
+    /// Which prompts are joined to the one before them as they come in. Off: each that was accepted is a turn of its own, and
+    /// what its sender was told about it stays true (rulings 19).
+    pub queue_auto_merge: AutoMerge,
+    /// Whether operators may join a prompt to the one above it.
+    pub queue_manual_merge: bool,
+    /// What keeps agents from talking without end.
+    pub guards: Guards,
     /// Grace of an asking turn, in milliseconds (rulings 7).
     pub question_grace_ms: i64,
     /// How long an interrupt waits for its prompt to be accepted before it answers `queued`, in milliseconds.
@@ -30,6 +39,9 @@ impl Default for Settings {
         Self {
             max_depth: 8,
             queue_capacity: 10,
+            queue_auto_merge: AutoMerge::Off,
+            queue_manual_merge: true,
+            guards: Guards::default(),
             question_grace_ms: domain::question::GRACE_MS,
             interrupt_wait_ms: 5_000,
             lease_ms: 30_000,

@@ -99,7 +99,10 @@ impl Work {
         self.wake_events = true;
         match event.kind {
             EventKind::ClarificationChanged => self.wake_clarifications = true,
-            EventKind::TurnStarted | EventKind::TurnCompleted => self.wake_turns = true,
+            // What became of a prompt shows in its turn, or in that it no longer waits.
+            EventKind::TurnStarted | EventKind::TurnCompleted | EventKind::QueueChanged => {
+                self.wake_turns = true;
+            }
             EventKind::WorkspaceUpdated
             | EventKind::WorkflowUpdated
             | EventKind::AgentUpdated
@@ -111,7 +114,6 @@ impl Work {
             | EventKind::SessionInfoUpdated
             | EventKind::MessageAdded
             | EventKind::MessageUpdated
-            | EventKind::QueueChanged
             | EventKind::PermissionChanged
             | EventKind::ParentQuestionChanged
             | EventKind::PlanChanged

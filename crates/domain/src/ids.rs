@@ -97,6 +97,15 @@ ids! {
     FindingId = "finding_id";
 }
 
+impl MessageId {
+    /// The id of the message that a prompt becomes in the transcript. It is known as soon as the prompt is queued, so that its
+    /// sender can be told where to find it.
+    #[must_use]
+    pub const fn of_prompt(prompt: PromptId) -> Self {
+        Self(prompt.0)
+    }
+}
+
 /// Reads a full UUID for the field `noun`. What was given instead is not repeated; that it looks shortened is.
 pub fn parse_uuid(noun: &str, text: &str) -> Result<Uuid, Refusal> {
     let trimmed = text.trim();

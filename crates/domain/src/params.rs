@@ -112,6 +112,8 @@ pub struct MessageTask {
     pub delivery_mode: DeliveryMode,
     /// The question this answers, as the agent wrote it.
     pub reply_to_question_id: Option<String>,
+    /// The sender's own word for this message: sending it again with the same word changes nothing.
+    pub idempotency_key: Option<String>,
 }
 
 /// A bundle of questions to the parent (task-domain 4.2) or to the operator (5.1).

@@ -95,7 +95,7 @@ pub struct TaskView {
     pub needs_operator: bool,
     /// Number of sessions.
     pub session_count: i64,
-    /// Prompts that wait in all its sessions.
+    /// Prompts that wait in all its sessions, without questions between tasks and answers to them.
     pub queued_prompt_count: i64,
     /// The primary session's agent.
     pub primary_agent_name: Option<String>,
@@ -147,7 +147,7 @@ pub struct SessionView {
     pub pending_action: Option<PendingAction>,
     /// See [`crate::session::Session`].
     pub auto_run: bool,
-    /// Prompts that wait.
+    /// Prompts that wait, without questions between tasks and answers to them.
     pub queued_prompt_count: i64,
     /// When the running turn began.
     pub turn_started_at: Option<Timestamp>,
@@ -225,12 +225,52 @@ pub struct MessageOutcome {
     /// The queued prompt, a receipt to look it up by.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub queue_entry_id: Option<PromptId>,
+    /// The message it becomes in the target's transcript once it is delivered.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub message_id: Option<MessageId>,
+    /// It was joined to a prompt that waited already, whose ids these are.
+    #[serde(skip_serializing_if = "is_false", default)]
+    pub merged: bool,
+    /// The same message was accepted before: this is what became of it then, and nothing was sent again.
+    #[serde(skip_serializing_if = "is_false", default)]
+    pub deduplicated: bool,
     /// The question, for a reply that was given before.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reply_to_question_id: Option<QuestionId>,
     /// When it was answered, for a reply that was given before.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub answered_at: Option<Timestamp>,
+}
+
+impl MessageOutcome {
+    /// A prompt was accepted.
+    #[must_use]
+    pub const fn of_prompt(
+        task: TaskId,
+        session: SessionId,
+        status: DeliveryStatus,
+        prompt: PromptId,
+    ) -> Self {
+        Self {
+            task_id: task,
+            session_id: Some(session),
+            status,
+            queue_entry_id: Some(prompt),
+            message_id: Some(MessageId::of_prompt(prompt)),
+            merged: false,
+            deduplicated: false,
+            reply_to_question_id: None,
+            answered_at: None,
+        }
+    }
+}
+
+#[expect(
+    clippy::trivially_copy_pass_by_ref,
+    reason = "serde calls it with a reference"
+)]
+const fn is_false(value: &bool) -> bool {
+    !*value
 }
 
 words! {
@@ -336,6 +376,24 @@ pub struct PermissionView {
     pub created_at: Timestamp,
 }
 
+/// What waits for a session, as its operator sees it. Questions between tasks and their answers are not in it, nor is what is
+/// being sent at this moment.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct QueueView {
+    /// The session.
+    pub session_id: SessionId,
+    /// In the order of delivery.
+    pub entries: Vec<QueuedView>,
+    /// How many they are.
+    pub count: usize,
+    /// How many may wait; 0 is without limit.
+    pub max: usize,
+    /// Whether they are delivered by themselves, turn by turn.
+    pub auto_run: bool,
+    /// Whether one may be merged into the one above it.
+    pub merge_enabled: bool,
+}
+
 /// A prompt that waits.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct QueuedView {
@@ -351,8 +409,16 @@ pub struct QueuedView {
     pub lane: Lane,
     /// The task of the agent that sent it.
     pub sender_task_id: Option<TaskId>,
-    /// A question or an answer: it cannot be edited or removed.
-    pub reserved: bool,
+    /// That task's title.
+    pub sender_task_title: Option<String>,
+    /// The session of the agent that sent it.
+    pub sender_session_id: Option<SessionId>,
+    /// That session's name.
+    pub sender_session_name: Option<String>,
+    /// Its words are a person's and may be edited.
+    pub editable: bool,
+    /// It may be merged into the one above it.
+    pub mergeable: bool,
     /// Since when.
     pub queued_at: Timestamp,
 }
@@ -445,8 +511,8 @@ pub struct TaskPageView {
     pub clarifications: Vec<ClarificationView>,
     /// Open permission requests.
     pub permissions: Vec<PermissionView>,
-    /// Prompts that wait.
-    pub queue: Vec<QueuedView>,
+    /// What waits for each of its sessions that something waits for.
+    pub queues: Vec<QueueView>,
     /// Position in the event log at which this was read.
     pub as_of: i64,
 }

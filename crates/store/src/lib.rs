@@ -24,6 +24,7 @@ pub mod permissions;
 pub mod plans;
 pub mod questions;
 pub mod queue;
+pub mod receipts;
 pub mod reviews;
 pub mod sessions;
 pub mod stats;

@@ -16,6 +16,12 @@ const STEPS: &[(i64, &str, &str, &str)] = &[
         include_str!("../migrations/postgres/0001_trunk.sql"),
     ),
     (
+        2,
+        "talk",
+        include_str!("../migrations/sqlite/0002_talk.sql"),
+        include_str!("../migrations/postgres/0002_talk.sql"),
+    ),
+    (
         4,
         "plans",
         include_str!("../migrations/sqlite/0004_plans.sql"),

@@ -3,6 +3,7 @@
 use crate::row::{Columns, opt, opt_text, text, to_json};
 use crate::{Result, Snapshot, Tx};
 use domain::ids::{PromptId, SessionId, TaskId};
+use domain::queue::order::Place;
 use domain::queue::{Lane, QueuedBy, QueuedPrompt, QueuedState};
 use sqlx::AssertSqlSafe;
 use sqlx::any::AnyRow;
@@ -89,6 +90,55 @@ pub async fn delete(tx: &mut Tx, id: PromptId) -> Result<bool> {
         .execute(tx.connection())
         .await?;
     Ok(done.rows_affected() == 1)
+}
+
+/// Gives a waiting prompt other words.
+pub async fn set_content(tx: &mut Tx, id: PromptId, content: &str) -> Result<()> {
+    sqlx::query("update queued_messages set content = $1 where id = $2 and state = 'queued'")
+        .bind(text(content))
+        .bind(id.to_string())
+        .execute(tx.connection())
+        .await?;
+    Ok(())
+}
+
+/// Puts a waiting prompt at another place.
+pub async fn set_place(tx: &mut Tx, place: Place) -> Result<()> {
+    sqlx::query(
+        "update queued_messages set lane = $1, position = $2 where id = $3 and state = 'queued'",
+    )
+    .bind(place.lane.as_str())
+    .bind(place.position)
+    .bind(place.id.to_string())
+    .execute(tx.connection())
+    .await?;
+    Ok(())
+}
+
+/// Puts a waiting prompt before all others of its session, in the express lane.
+pub async fn put_first(tx: &mut Tx, session: SessionId, id: PromptId) -> Result<()> {
+    sqlx::query(
+        "update queued_messages set lane = 'express', \
+         position = (select min(x.position) - 1 from queued_messages x where x.session_id = $1) \
+         where id = $2 and session_id = $1 and state = 'queued'",
+    )
+    .bind(session.to_string())
+    .bind(id.to_string())
+    .execute(tx.connection())
+    .await?;
+    Ok(())
+}
+
+/// Removes what waits for a session, but for questions, answers, and what is being sent; answers how many those were.
+pub async fn clear(tx: &mut Tx, session: SessionId) -> Result<u64> {
+    let done = sqlx::query(
+        "delete from queued_messages where session_id = $1 and state = 'queued' \
+         and question_id is null and answer_for_question_id is null",
+    )
+    .bind(session.to_string())
+    .execute(tx.connection())
+    .await?;
+    Ok(done.rows_affected())
 }
 
 /// Removes all prompts of a task's sessions: it was archived.

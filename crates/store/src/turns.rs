@@ -2,7 +2,7 @@
 
 use crate::row::{Columns, opt, opt_millis, opt_text};
 use crate::{Result, Snapshot, Tx, Write};
-use domain::ids::{SessionId, TurnId};
+use domain::ids::{PromptId, SessionId, TurnId};
 use domain::turn::{Turn, TurnState};
 use sqlx::AssertSqlSafe;
 use sqlx::any::AnyRow;
@@ -97,6 +97,30 @@ pub async fn open(db: &mut Snapshot, session: SessionId) -> Result<Option<Turn>>
     .as_ref()
     .map(read)
     .transpose()
+}
+
+/// The session's turn that began last, whether or not it is over.
+pub async fn latest(db: &mut Snapshot, session: SessionId) -> Result<Option<Turn>> {
+    sqlx::query(AssertSqlSafe(format!(
+        "select {COLUMNS} from turns where session_id = $1 order by started_at desc, generation desc limit 1"
+    )))
+    .bind(session.to_string())
+    .fetch_optional(db.connection())
+    .await?
+    .as_ref()
+    .map(read)
+    .transpose()
+}
+
+/// Whether a prompt has become a turn of the session.
+pub async fn came_of(db: &mut Snapshot, session: SessionId, prompt: PromptId) -> Result<bool> {
+    let row =
+        sqlx::query("select count(*) as turns from turns where session_id = $1 and prompt_id = $2")
+            .bind(session.to_string())
+            .bind(prompt.to_string())
+            .fetch_one(db.connection())
+            .await?;
+    Ok(row.int("turns")? > 0)
 }
 
 /// How many turns the session has had.

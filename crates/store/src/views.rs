@@ -23,7 +23,8 @@ const TABLES: &str = "tasks t \
 
 /// What is pending of one task: looked up in the partial indexes that hold only pending rows.
 const PENDING_OF_ONE: &str = "\
-    (select count(*) from queued_messages x where x.task_id = t.id and x.state = 'queued') as queued, \
+    (select count(*) from queued_messages x where x.task_id = t.id and x.state = 'queued' \
+        and x.question_id is null and x.answer_for_question_id is null) as queued, \
     (select count(*) from permissions x where x.task_id = t.id and x.status = 'pending') as permissions, \
     (select count(*) from permissions x where x.session_id = s.id and x.status = 'pending') as session_permissions, \
     (select count(*) from operator_questions x where x.task_id = t.id and x.status = 'pending') as bundles, \
@@ -42,7 +43,8 @@ const PENDING_OF_MANY: &str = "coalesce(qm.number, 0) as queued, \
 /// All that is pending, counted once for the whole list: Postgres would read small tables through for each task otherwise.
 /// `own` counts what belongs to primary sessions.
 const GROUPS: &str = "\
-    left join (select task_id, count(*) as number from queued_messages where state = 'queued' group by task_id) qm \
+    left join (select task_id, count(*) as number from queued_messages where state = 'queued' \
+        and question_id is null and answer_for_question_id is null group by task_id) qm \
         on qm.task_id = t.id \
     left join (select x.task_id, count(*) as number, count(case when y.is_primary = 1 then 1 end) as own \
         from permissions x join sessions y on y.id = x.session_id where x.status = 'pending' group by x.task_id) pe \
@@ -197,7 +199,8 @@ pub async fn sessions(db: &mut Snapshot, task: TaskId) -> Result<Vec<SessionView
     sqlx::query(
         "select s.id, s.task_id, s.name, s.state, s.is_primary, s.is_passthrough, s.agent_profile_id, s.workspace_path, \
          s.error_message, s.auto_run, s.started_at, s.completed_at, s.created_at, s.updated_at, a.name as agent_name, \
-         (select count(*) from queued_messages x where x.session_id = s.id and x.state = 'queued') as queued, \
+         (select count(*) from queued_messages x where x.session_id = s.id and x.state = 'queued' \
+         and x.question_id is null and x.answer_for_question_id is null) as queued, \
          (select count(*) from permissions x where x.session_id = s.id and x.status = 'pending') as permissions, \
          (select count(*) from operator_questions x where x.session_id = s.id and x.status = 'pending') as bundles, \
          (select count(*) from parent_questions x where x.child_session_id = s.id and x.status = 'pending') as questions, \

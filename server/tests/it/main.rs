@@ -29,5 +29,6 @@ mod security;
 mod tool_auth;
 mod tool_calls;
 mod tool_lists;
+mod tool_messages;
 mod tool_questions;
 mod tool_wire;

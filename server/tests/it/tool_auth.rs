@@ -137,7 +137,11 @@ async fn a_sender_cannot_be_forged() {
         )
         .await;
     let page = app.get(&format!("/tasks/{other}/page")).await.json;
-    let queued = page["queue"].as_array().unwrap().last().unwrap();
+    let queued = page["queues"][0]["entries"]
+        .as_array()
+        .unwrap()
+        .last()
+        .unwrap();
     assert_eq!(queued["sender_task_id"], json!(agent.task));
 }
 

@@ -332,13 +332,19 @@ async fn messages_stops_and_conversations() {
 async fn a_full_queue_says_what_waits_and_when_to_come_back() {
     let app = TestApp::new().await;
     let busy = Agent::launch(&app, app.started_task("Busy").await).await;
-    let sender = Agent::launch(&app, app.started_task("Sender").await).await;
-    let client = sender.connect(&app).await;
     let message = json!({"task_id": busy.task, "prompt": "Hello."});
-    for _ in 0..10 {
-        client.call("message_task_kandev", message.clone()).await;
+    let mut clients = Vec::new();
+    for name in ["A", "B", "C"] {
+        let sender = Agent::launch(&app, app.started_task(name).await).await;
+        clients.push(sender.connect(&app).await);
     }
-    let result = client
+    // One sender may hold half of the places.
+    for client in &clients[..2] {
+        for _ in 0..5 {
+            client.call("message_task_kandev", message.clone()).await;
+        }
+    }
+    let result = clients[2]
         .try_call("message_task_kandev", message)
         .await
         .unwrap();

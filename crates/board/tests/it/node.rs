@@ -294,6 +294,19 @@ impl Node {
         self.board.turn_ended(turn, self.name, outcome).await
     }
 
+    /// The agent stops in this turn; its end is reported. When it works on another turn by now, only the late report is made.
+    pub(crate) async fn end_this_turn(
+        &self,
+        session: SessionId,
+        turn: TurnId,
+        outcome: &TurnOutcome,
+    ) -> Result<()> {
+        if let Some(live) = self.live.lock().unwrap().get_mut(&session) {
+            live.turn = live.turn.filter(|running| *running != turn);
+        }
+        self.board.turn_ended(turn, self.name, outcome).await
+    }
+
     /// The agent's process dies and the board is told.
     pub(crate) async fn die(&self, session: SessionId) -> Result<()> {
         let live = self.live.lock().unwrap().remove(&session);

@@ -7,7 +7,7 @@ use domain::ids::{QuestionId, SessionId, TaskId};
 use domain::message::MessageType;
 use domain::params::{AskQuestions, ConversationPage, CreateTask, DeliveryMode, MessageTask};
 use domain::question::QuestionInput;
-use domain::session::SessionState;
+use domain::session::{Session, SessionState};
 use domain::view::{MessageOutcome, MessageView, ParentAsked, SessionView, TaskCreated, TaskView};
 use serde_json::json;
 
@@ -49,6 +49,7 @@ pub(crate) fn note(to: TaskId, prompt: &str) -> MessageTask {
         session_id: None,
         delivery_mode: DeliveryMode::Queued,
         reply_to_question_id: None,
+        idempotency_key: None,
     }
 }
 
@@ -130,6 +131,17 @@ impl Puppet {
             .unwrap();
     }
 
+    /// Stops of its own accord, unless its turn was ended meanwhile.
+    pub(crate) async fn end_turn_if_open(&self) {
+        let node = self.world.node();
+        if let Some(turn) = node.turn(self.session) {
+            let outcome = TurnOutcome::Stopped("end_turn".to_owned());
+            node.end_this_turn(self.session, turn, &outcome)
+                .await
+                .unwrap();
+        }
+    }
+
     /// Splits off a subtask.
     pub(crate) async fn create(&self, params: CreateTask) -> Result<TaskCreated> {
         let params = CreateTask {
@@ -137,6 +149,30 @@ impl Puppet {
             ..params
         };
         self.world.board().task_create(&self.actor(), params).await
+    }
+
+    /// Another session of the same task, which waits for its first prompt.
+    pub(crate) async fn sibling(&self) -> Self {
+        let mut tx = self.world.store().write().await.unwrap();
+        let first = store::sessions::find(&mut tx, self.session)
+            .await
+            .unwrap()
+            .unwrap();
+        let sibling = Session {
+            id: SessionId::new(),
+            state: SessionState::Created,
+            is_primary: false,
+            provider_session_id: None,
+            generation: 0,
+            holder: None,
+            lease_until: None,
+            started_at: None,
+            completed_at: None,
+            ..first
+        };
+        store::sessions::insert(&mut tx, &sibling).await.unwrap();
+        tx.commit().await.unwrap();
+        self.world.puppet(self.task, sibling.id)
     }
 
     /// Everything that this session's agent was sent.

@@ -65,7 +65,7 @@ store::on_both_engines! {
 
         target.end_turn().await;
         world.run().await;
-        sender.tell(target.task, "three").await.unwrap();
+        target.operator_says("three").await;
     }
 
     async fn a_prompt_that_is_being_delivered_takes_no_place(db: TestDb) {

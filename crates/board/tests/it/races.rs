@@ -16,7 +16,7 @@ use std::sync::Arc;
 use tokio::sync::Barrier;
 
 /// Runs both at the same moment.
-async fn at_once<A: Send + 'static, B: Send + 'static>(
+pub(crate) async fn at_once<A: Send + 'static, B: Send + 'static>(
     one: impl Future<Output = A> + Send + 'static,
     two: impl Future<Output = B> + Send + 'static,
 ) -> (A, B) {
@@ -45,7 +45,7 @@ fn answer(
     async move { parent.reply(&child, question, text).await }
 }
 
-fn on_board<T: Send + 'static, F: Future<Output = Result<T>> + Send + 'static>(
+pub(crate) fn on_board<T: Send + 'static, F: Future<Output = Result<T>> + Send + 'static>(
     world: &World,
     act: impl FnOnce(Board) -> F + Send + 'static,
 ) -> impl Future<Output = Result<T>> + Send + 'static {
@@ -78,7 +78,7 @@ async fn assert_answered_or_refused(
 }
 
 /// How often each race is run: the winner changes.
-const ROUNDS: usize = 6;
+pub(crate) const ROUNDS: usize = 6;
 
 store::on_both_engines! {
     // D8

@@ -19,6 +19,7 @@ mod permissions;
 mod plans;
 mod questions;
 mod queue;
+mod receipts;
 mod reviews;
 mod schema;
 mod sessions;

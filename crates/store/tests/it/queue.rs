@@ -2,11 +2,13 @@ use crate::world::{
     UNICODE, World, assert_invariant, assert_unique, at, prompt, read, turn, write,
 };
 use domain::ids::{PromptId, QuestionId, SessionId, TaskId, TurnId};
+use domain::queue::order::Place;
 use domain::queue::{Lane, QueuedBy, QueuedPrompt, QueuedState};
 use serde_json::json;
 use store::Store;
 use store::queue::{
-    delete, find, insert, list, list_by_task, mark_attempted, purge_task, put_back,
+    clear, delete, find, insert, list, list_by_task, mark_attempted, purge_task, put_back,
+    put_first, set_content, set_place,
 };
 
 async fn stored(store: &Store, id: PromptId) -> Option<QueuedPrompt> {
@@ -136,5 +138,61 @@ store::on_both_engines! {
         assert!(order(&db.store, another.id).await.is_empty());
         assert_eq!(order(&db.store, elsewhere.id).await.len(), 1);
         assert_eq!(write(&db.store, async |tx| purge_task(tx, task.id).await).await.unwrap(), 0);
+    }
+
+    async fn what_waits_can_be_changed_and_moved_and_what_is_being_sent_cannot(db: TestDb) {
+        let world = World::new(&db).await;
+        let (_, session) = world.add_conversation().await;
+        let open = world.put_turn(turn(&session)).await;
+        let sent = QueuedPrompt { state: QueuedState::Attempted, turn_id: Some(open.id), ..prompt(&session, Lane::Express) };
+        let sent = world.put_prompt(sent).await;
+        let one = world.put_prompt(prompt(&session, Lane::Normal)).await;
+        let two = world.put_prompt(prompt(&session, Lane::Normal)).await;
+        for id in [sent.id, one.id] {
+            write(&db.store, async |tx| set_content(tx, id, UNICODE).await).await.unwrap();
+            let place = Place { id, lane: Lane::Normal, position: 9 };
+            write(&db.store, async |tx| set_place(tx, place).await).await.unwrap();
+        }
+        assert_eq!(stored(&db.store, sent.id).await.as_ref(), Some(&sent));
+        let changed = QueuedPrompt { content: UNICODE.to_owned(), position: 9, ..one };
+        assert_eq!(stored(&db.store, changed.id).await.as_ref(), Some(&changed));
+        assert_eq!(order(&db.store, session.id).await, [sent.id, two.id, changed.id]);
+    }
+
+    async fn first_is_before_whatever_was_first(db: TestDb) {
+        let world = World::new(&db).await;
+        let (_, session) = world.add_conversation().await;
+        let another = world.add_session(&world.add_task().await).await;
+        let urgent = world.put_prompt(prompt(&session, Lane::Express)).await;
+        let one = world.put_prompt(prompt(&session, Lane::Normal)).await;
+        let two = world.put_prompt(prompt(&session, Lane::Normal)).await;
+        for id in [two.id, one.id] {
+            write(&db.store, async |tx| put_first(tx, session.id, id).await).await.unwrap();
+            write(&db.store, async |tx| put_first(tx, another.id, id).await).await.unwrap();
+        }
+        assert_eq!(order(&db.store, session.id).await, [one.id, two.id, urgent.id]);
+        assert_eq!(stored(&db.store, one.id).await.unwrap().lane, Lane::Express);
+    }
+
+    async fn clearing_leaves_questions_answers_and_what_is_being_sent(db: TestDb) {
+        let world = World::new(&db).await;
+        let (task, session) = world.add_conversation().await;
+        let another = world.add_session(&task).await;
+        let open = world.put_turn(turn(&session)).await;
+        let asks = QueuedPrompt { question_id: Some(QuestionId::new()), ..prompt(&session, Lane::Normal) };
+        let answers = QueuedPrompt { answer_for_question_id: Some(QuestionId::new()), ..prompt(&session, Lane::Normal) };
+        let sent = QueuedPrompt { state: QueuedState::Attempted, turn_id: Some(open.id), ..prompt(&session, Lane::Normal) };
+        let mut kept = Vec::new();
+        for row in [asks, answers, sent] {
+            kept.push(world.put_prompt(row).await.id);
+        }
+        for lane in [Lane::Express, Lane::Normal] {
+            world.put_prompt(prompt(&session, lane)).await;
+        }
+        world.put_prompt(prompt(&another, Lane::Normal)).await;
+        assert_eq!(write(&db.store, async |tx| clear(tx, session.id).await).await.unwrap(), 2);
+        assert_eq!(order(&db.store, session.id).await, kept);
+        assert_eq!(order(&db.store, another.id).await.len(), 1);
+        assert_eq!(write(&db.store, async |tx| clear(tx, session.id).await).await.unwrap(), 0);
     }
 }

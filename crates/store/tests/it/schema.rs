@@ -2,8 +2,8 @@
 //! tested with their tables.
 
 use crate::world::{
-    World, assert_invariant, bundle, execute, message, permission, prompt, question, rows, turn,
-    write,
+    World, assert_invariant, bundle, execute, message, permission, prompt, question, receipt, rows,
+    turn, write,
 };
 use domain::clarification::ClarificationStatus;
 use domain::effect::EffectKind;
@@ -17,6 +17,7 @@ use domain::review::{FindingStatus, Severity, Side};
 use domain::session::SessionState;
 use domain::task::{Origin, Priority, TaskState, TitleMode};
 use domain::turn::TurnState;
+use domain::view::DeliveryStatus;
 use domain::workflow::{MoveTrigger, StageType};
 use std::collections::{BTreeMap, BTreeSet};
 use store::testing::TestDb;
@@ -40,6 +41,7 @@ fn words() -> BTreeMap<(&'static str, &'static str), BTreeSet<&'static str>> {
         (("turns", "state"), of!(TurnState)),
         (("messages", "author_type"), of!(AuthorType)),
         (("messages", "message_type"), of!(MessageType)),
+        (("message_receipts", "status"), of!(DeliveryStatus)),
         (("parent_questions", "status"), of!(QuestionStatus)),
         (("queued_messages", "lane"), of!(Lane)),
         (("queued_messages", "queued_by"), of!(QueuedBy)),
@@ -150,6 +152,7 @@ async fn full_world(db: &TestDb) -> World {
             at: now,
         };
         store::workflows::record_transition(tx, &transition).await?;
+        store::receipts::insert(tx, &receipt(&session, 0)).await?;
         store::tokens::insert_session(tx, "hash", child.id, session.id, now).await?;
         store::tokens::insert_access(tx, domain::ids::TokenId::new(), "name", "hash", now).await?;
         store::effects::insert(tx, EffectKind::Dispatch, child.id, session.id, None, now).await?;
@@ -199,6 +202,7 @@ store::on_both_engines! {
             ("sessions", "is_passthrough"),
             ("sessions", "auto_run"),
             ("messages", "requests_input"),
+            ("message_receipts", "merged"),
             ("operator_questions", "agent_disconnected"),
         ];
         for (table, column) in flags {

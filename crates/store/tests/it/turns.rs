@@ -1,7 +1,7 @@
 use crate::world::{UNICODE, World, assert_invariant, assert_unique, at, read, turn, write};
-use domain::ids::{SessionId, TurnId};
+use domain::ids::{PromptId, SessionId, TurnId};
 use domain::turn::{Turn, TurnState};
-use store::turns::{add_stored_bytes, count, find, insert, open, update_if_open};
+use store::turns::{add_stored_bytes, came_of, count, find, insert, latest, open, update_if_open};
 use store::{Store, Write};
 
 async fn stored(store: &Store, id: TurnId) -> Option<Turn> {
@@ -95,5 +95,24 @@ store::on_both_engines! {
         assert_eq!(add(turn.id, 1 << 33).await, (1 << 33) + 100);
         assert_eq!(stored(&db.store, turn.id).await.map(|turn| turn.stored_bytes), Some((1 << 33) + 100));
         assert_eq!(add(TurnId::new(), 5).await, 0, "a turn that is gone");
+    }
+
+    async fn the_latest_turn_is_the_one_that_began_last(db: TestDb) {
+        let world = World::new(&db).await;
+        let (_, session) = world.add_conversation().await;
+        let find = async |id| read(&db.store, async |db| latest(db, id).await).await;
+        assert_eq!(find(session.id).await, None);
+        let over = Turn { state: TurnState::Completed, completed_at: Some(at(9)), started_at: at(5), ..turn(&session) };
+        let over = world.put_turn(over).await;
+        assert_eq!(find(session.id).await, Some(over));
+        // At one moment, the generation decides.
+        let open = world.put_turn(Turn { started_at: at(5), generation: 2, ..turn(&session) }).await;
+        assert_eq!(find(session.id).await, Some(open.clone()));
+        assert_eq!(find(SessionId::new()).await, None);
+
+        let was = async |session, prompt| read(&db.store, async |db| came_of(db, session, prompt).await).await;
+        assert!(was(session.id, open.prompt_id).await);
+        assert!(!was(session.id, PromptId::new()).await);
+        assert!(!was(SessionId::new(), open.prompt_id).await);
     }
 }

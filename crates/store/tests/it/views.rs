@@ -1,6 +1,6 @@
 use crate::world::{UNICODE, World, at, bundle, permission, prompt, question, read, turn};
 use domain::clarification::{Clarification, ClarificationStatus};
-use domain::ids::TaskId;
+use domain::ids::{QuestionId, TaskId};
 use domain::permission::{Permission, PermissionStatus};
 use domain::question::{ParentQuestion, QuestionStatus};
 use domain::queue::{Lane, QueuedPrompt, QueuedState};
@@ -111,6 +111,11 @@ store::on_both_engines! {
         let attempted =
             QueuedPrompt { state: QueuedState::Attempted, turn_id: Some(open.id), ..prompt(&other, Lane::Normal) };
         world.put_prompt(attempted).await;
+        // Nobody but the two agents has to know of it.
+        let asks = QueuedPrompt { question_id: Some(QuestionId::new()), ..prompt(&other, Lane::Normal) };
+        world.put_prompt(asks).await;
+        let answers = QueuedPrompt { answer_for_question_id: Some(QuestionId::new()), ..prompt(&primary, Lane::Normal) };
+        world.put_prompt(answers).await;
         let expected = TaskView {
             primary_session_id: Some(primary.id),
             primary_session_state: Some(SessionState::WaitingForInput),

@@ -10,11 +10,12 @@ use domain::message::{AuthorType, Message, MessageType};
 use domain::permission::{Permission, PermissionOption, PermissionStatus};
 use domain::question::{ParentQuestion, Question, QuestionOption, QuestionStatus};
 use domain::queue::{Lane, QueuedBy, QueuedPrompt, QueuedState};
+use domain::receipt::Receipt;
 use domain::session::{Session, SessionState};
 use domain::task::{Origin, Task, TaskState, TitleMode};
 use domain::time::Timestamp;
 use domain::turn::{Turn, TurnState};
-use domain::view::WorkspaceView;
+use domain::view::{DeliveryStatus, WorkspaceView};
 use domain::workflow::{Step, Workflow, kanban_steps};
 use serde_json::Map;
 use std::collections::BTreeMap;
@@ -393,6 +394,23 @@ pub(crate) fn prompt(session: &Session, lane: Lane) -> QueuedPrompt {
         turn_id: None,
         attempts: 0,
         queued_at: at(0),
+    }
+}
+
+/// A message of the session to somebody.
+pub(crate) fn receipt(sender: &Session, sent_at: i64) -> Receipt {
+    Receipt {
+        sender_task_id: sender.task_id,
+        sender_session_id: sender.id,
+        target_task_id: TaskId::new(),
+        target_session_id: SessionId::new(),
+        prompt_id: PromptId::new(),
+        pair: "a b".to_owned(),
+        hops: 1,
+        key: None,
+        status: DeliveryStatus::Queued,
+        merged: false,
+        sent_at: at(sent_at),
     }
 }
 

@@ -75,6 +75,12 @@ impl Agent {
             .unwrap();
     }
 
+    /// Ends the running turn as the agent of a cancelled one does.
+    pub(crate) async fn cancelled(&self) {
+        let ended = self.board.turn_ended(self.turn, NODE, &TurnOutcome::Cancelled);
+        ended.await.unwrap();
+    }
+
     /// Its connection to the tools.
     pub(crate) async fn connect(&self, app: &TestApp) -> Client {
         Client::connect(app, &self.token).await

@@ -135,9 +135,10 @@ pub(in crate::pages::task) fn OnTheirWay(
 ) -> impl IntoView {
     let locale = use_locale();
     let waiting = Memo::new(move |_| {
-        let queued: Vec<PromptId> = room
-            .view
-            .with(|view| view.queue.iter().map(|prompt| prompt.id).collect());
+        let queued: Vec<PromptId> = room.view.with(|view| {
+            let entries = view.queues.iter().flat_map(|queue| &queue.entries);
+            entries.map(|prompt| prompt.id).collect()
+        });
         let arrived = arrived.get();
         room.outgoing.list.with(|list| {
             list.iter()

@@ -1,22 +1,23 @@
 //! What waits for the task's agent: a chip that counts, the list behind it, and the word that it is held.
 
-use super::room::Room;
-use crate::api::sessions::{prompt_remove, session_auto_run};
+use crate::api::queue::{prompt_remove, session_auto_run};
 use crate::components::button::{Button, IconButton, Weight};
 use crate::components::chip::Chip;
 use crate::components::glyph::Glyph;
 use crate::components::moment::RelativeTime;
 use crate::i18n::{plural, t};
+use crate::pages::task::room::Room;
 use domain::ids::SessionId;
 use domain::queue::QueuedBy;
-use domain::view::{QueuedView, TaskPageView};
+use domain::view::{QueueView, QueuedView, TaskPageView};
 use leptos::prelude::*;
 
 /// Counts what waits and opens the list.
 #[component]
 pub(super) fn QueueChip(room: Room, open: RwSignal<bool>) -> impl IntoView {
     let locale = room.locale;
-    let count = room.part(|view: &TaskPageView| view.queue.len());
+    let count =
+        room.part(|view: &TaskPageView| view.queues.iter().map(|queue| queue.count).sum::<usize>());
     view! {
         <Show when=move || count.get() != 0>
             <Chip
@@ -34,7 +35,10 @@ pub(super) fn QueueChip(room: Room, open: RwSignal<bool>) -> impl IntoView {
 #[component]
 pub(super) fn QueueList(room: Room, open: RwSignal<bool>) -> impl IntoView {
     let locale = room.locale;
-    let queue = room.part(|view: &TaskPageView| view.queue.clone());
+    let queue = room.part(|view: &TaskPageView| {
+        let entries = |queue: &QueueView| queue.entries.clone();
+        view.queues.iter().flat_map(entries).collect::<Vec<_>>()
+    });
     view! {
         <Show when=move || open.get() && queue.with(|queue| !queue.is_empty())>
             <section class="queue-list" aria-label=t!(locale, taskpage.queue) data-testid="queue-panel">
@@ -55,19 +59,21 @@ fn row(room: Room, prompt: QueuedView) -> impl IntoView {
         QueuedBy::Server => t!(locale, taskpage.by_question),
     };
     let id = prompt.id;
-    let remove = (!prompt.reserved).then(|| {
-        view! {
-            <IconButton
-                glyph=Glyph::X
-                label=t!(locale, taskpage.remove_queued)
-                on_press=Callback::new(move |()| {
-                    room.view.update(|view| view.queue.retain(|other| other.id != id));
-                    room.act(prompt_remove(id));
-                })
-                test_id="queue-entry-remove"
-            />
-        }
-    });
+    let remove = view! {
+        <IconButton
+            glyph=Glyph::X
+            label=t!(locale, taskpage.remove_queued)
+            on_press=Callback::new(move |()| {
+                room.view.update(|view| {
+                    for queue in &mut view.queues {
+                        queue.entries.retain(|other| other.id != id);
+                    }
+                });
+                room.act(prompt_remove(id));
+            })
+            test_id="queue-entry-remove"
+        />
+    };
     view! {
         <li class="flex items-center gap-2 min-h-8 text-13" data-testid="queue-entry">
             <span class="shrink-0 text-12 text-muted">{who}</span>
@@ -83,7 +89,7 @@ fn row(room: Room, prompt: QueuedView) -> impl IntoView {
 pub(super) fn HeldNote(room: Room) -> impl IntoView {
     let locale = room.locale;
     let held = room.part(|view: &TaskPageView| {
-        let waits = |id: SessionId| view.queue.iter().any(|prompt| prompt.session_id == id);
+        let waits = |id: SessionId| view.queues.iter().any(|queue| queue.session_id == id);
         let held = view.sessions.iter().find(|s| !s.auto_run && waits(s.id));
         held.map(|session| session.id)
     });

@@ -1,12 +1,19 @@
 //! Queued prompts of a session: what waits, in which order, and what holds it.
 //!
+//! What an operator may do with what waits is beside it: [`order`], [`merge`], and [`room`] for how much may wait.
+//!
 //! The gate is a rule over durable rows. While a session's question to its parent is pending, nothing leaves the queue; the
 //! answer, or the message that supersedes the question, resolves it in the transaction that queues the prompt, so a gated
 //! queue never holds a prompt that may go.
 
+use crate::error::Refusal;
 use crate::ids::{PromptId, QuestionId, SessionId, TaskId, TurnId};
 use crate::time::Timestamp;
 use serde_json::{Map, Value};
+
+pub mod merge;
+pub mod order;
+pub mod room;
 
 words! {
     /// Who put a prompt into the queue.
@@ -89,6 +96,38 @@ impl QueuedPrompt {
     pub const fn is_reserved(&self) -> bool {
         self.question_id.is_some() || self.answer_for_question_id.is_some()
     }
+
+    /// Operators see it and may change what becomes of it. What is being sent is out of their hands.
+    #[must_use]
+    pub fn is_visible(&self) -> bool {
+        !self.is_reserved() && self.state == QueuedState::Queued
+    }
+
+    /// Refuses what an operator cannot touch, with the reason.
+    pub fn check_visible(&self) -> Result<(), Refusal> {
+        if self.is_reserved() {
+            return Err(Refusal::conflict(
+                "a question between tasks, or its answer, cannot be changed or removed",
+            ));
+        }
+        if self.state == QueuedState::Attempted {
+            return Err(Refusal::conflict(
+                "this prompt is being delivered right now: look at the queue again",
+            ));
+        }
+        Ok(())
+    }
+
+    /// Refuses an edit of anything but a person's own words.
+    pub fn check_editable(&self) -> Result<(), Refusal> {
+        self.check_visible()?;
+        if self.queued_by != QueuedBy::User {
+            return Err(Refusal::forbidden(
+                "only a person's own prompt can be edited: remove this one, and say in your own words what you want",
+            ));
+        }
+        Ok(())
+    }
 }
 
 /// The durable facts that hold or open a session's queue.
@@ -160,7 +199,7 @@ pub fn is_at_rest(rows: &[QueuedPrompt], gate: Gate) -> bool {
 mod tests {
     use super::*;
 
-    fn row(lane: Lane, state: QueuedState) -> QueuedPrompt {
+    pub(super) fn row(lane: Lane, state: QueuedState) -> QueuedPrompt {
         QueuedPrompt {
             id: PromptId::new(),
             session_id: SessionId::new(),
