@@ -1,7 +1,7 @@
 //! Under the transcript: what is asked of the operator, the status row, and the composer or whatever stands in its place.
 
 use super::phase::Activity;
-use super::queue::{HeldNote, QueueChip, QueueList};
+use super::queue::{HeldNote, QueueChip, QueuePanel};
 use super::room::outgoing::say;
 use super::room::{Room, explain, must_resume};
 use super::sessions::SessionMenu;
@@ -37,7 +37,7 @@ pub(super) fn Dock(room: Room) -> impl IntoView {
     view! {
         <div class="dock">
             <Asks room/>
-            <QueueList room open=queue_open/>
+            <QueuePanel room session open=queue_open/>
             <StatusRow room session queue_open/>
             <ComposerPlace room session/>
         </div>
@@ -246,7 +246,7 @@ fn StatusRow(
                 <AutopilotChip/>
             </Show>
             <QueueChip room open=queue_open/>
-            <HeldNote room/>
+            <HeldNote room session/>
             <Activity session last=room.last_said locale/>
             <span class="flex-1"></span>
             <SessionMenu room session/>
