@@ -52,9 +52,11 @@ impl Board {
         let sender = load_task(&mut work.tx, sender_task).await?;
         let sender_session = load_session(&mut work.tx, sender_session).await?;
         let outcome = match work.earlier(&sender_session, key.as_ref()).await? {
-            // Nothing is written, and others must not wait for this transaction while its caller waits.
+            // Nothing is written, and others must not wait for this transaction while its caller waits. What was read may be the
+            // work of a writer whose commit is still under way.
             Some(outcome) => {
                 drop(work);
+                self.settled().await?;
                 outcome
             }
             None => {
