@@ -33,6 +33,7 @@ pub fn App() -> impl IntoView {
     OpenTooltip::provide();
     Toasts::provide();
     Live::provide();
+    crate::faults::watch();
     provide_context(NeedsOperator(RwSignal::new(0)));
     let _ = Commands::provide();
 

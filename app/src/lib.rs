@@ -12,6 +12,7 @@ pub mod assets;
 pub mod clock;
 pub mod components;
 pub mod error;
+pub mod faults;
 #[cfg(feature = "gallery")]
 pub mod gallery;
 pub mod i18n;

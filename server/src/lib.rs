@@ -9,6 +9,7 @@
 //! | [`mcp`] | the tools of agents and chat clients |
 //! | [`pages`] | the web app and its files |
 //! | [`runtime`] | the live agents |
+//! | [`log`], [`diagnostics`] | the log, and its last lines for agents |
 //! | [`error`] | how a refusal leaves through each door |
 //!
 //! Every door calls [`board::Board`] and nothing else. A door authenticates who calls, reads what was sent, and shows what the
@@ -17,6 +18,7 @@
 pub mod cli;
 pub mod config;
 pub mod data_dir;
+pub mod diagnostics;
 pub mod error;
 pub mod feed;
 pub mod http;

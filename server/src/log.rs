@@ -1,10 +1,12 @@
 //! The log, on standard error. `RUST_LOG` chooses what is written.
 
 use crate::config::LogFormat;
+use crate::diagnostics::Recorder;
 use anyhow::anyhow;
 use std::io::IsTerminal;
-use tracing_subscriber::EnvFilter;
-use tracing_subscriber::fmt;
+use tracing_subscriber::layer::SubscriberExt;
+use tracing_subscriber::util::SubscriberInitExt;
+use tracing_subscriber::{EnvFilter, Layer, fmt};
 
 /// Ours in full measure, the libraries only when something is amiss. The MCP library takes each client that hangs up for an
 /// error of its own; what matters of that we log ourselves.
@@ -18,13 +20,17 @@ pub fn init(format: LogFormat) -> anyhow::Result<()> {
         }
         Ok(_) | Err(_) => EnvFilter::new(USUAL),
     };
-    let lines = fmt()
-        .with_env_filter(filter)
+    let lines = fmt::layer()
         .with_ansi(std::io::stderr().is_terminal())
         .with_writer(std::io::stderr);
-    match format {
-        LogFormat::Text => lines.with_target(false).try_init(),
-        LogFormat::Json => lines.json().try_init(),
-    }
-    .map_err(|error| anyhow!("logging cannot be started: {error}"))
+    let lines = match format {
+        LogFormat::Text => lines.with_target(false).boxed(),
+        LogFormat::Json => lines.json().boxed(),
+    };
+    tracing_subscriber::registry()
+        .with(filter)
+        .with(lines)
+        .with(Recorder::of_process())
+        .try_init()
+        .map_err(|error| anyhow!("logging cannot be started: {error}"))
 }

@@ -36,3 +36,21 @@ pub async fn profile_create(params: CreateProfile) -> Result<AgentProfile, AppEr
     let door = Door::open()?;
     door.answer(door.board.profile_create(&door.actor, params).await)
 }
+
+/// The log's target for what pages report.
+pub const FAULTS: &str = "app::browser";
+
+/// Notes an error of a page in the log.
+#[server(prefix = "/api/page", endpoint = "fault", input = Json)]
+pub async fn fault_report(text: String) -> Result<(), AppError> {
+    const LONGEST: usize = 2_000;
+    let _door = Door::open()?;
+    // One line of the log is one line, whatever the page says.
+    let text: String = text
+        .chars()
+        .take(LONGEST)
+        .map(|letter| if letter.is_control() { ' ' } else { letter })
+        .collect();
+    tracing::warn!(target: FAULTS, "{text}");
+    Ok(())
+}

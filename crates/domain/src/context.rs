@@ -29,7 +29,8 @@ const PLAN: &str = "The task's plan is a text that the operator reads and edits 
 /// What can be shown to the operator beside words.
 const SHOWING: &str = "show_walkthrough_kandev leads the operator through places in the code (get_walkthrough_kandev and \
     delete_walkthrough_kandev read and remove it), publish_review_findings_kandev lists what a review found, and \
-    show_rich_output_kandev shows files, charts and figures in this conversation.";
+    show_rich_output_kandev shows files, charts and figures in this conversation. When a tool of Flightdeck itself \
+    fails without a reason that you can act on, get_diagnostic_bundle_kandev shows what it has logged.";
 
 /// What the first turn of a conversation is told.
 #[derive(Debug)]

@@ -99,6 +99,18 @@ words! {
     }
 }
 
+words! {
+    /// Whose troubles a diagnostic bundle shows.
+    DiagnosticSource("source") {
+        /// The server's.
+        Backend = "backend",
+        /// Those of pages in browsers.
+        Frontend = "frontend",
+        /// Both.
+        All = "all",
+    }
+}
+
 /// Writes to another task (task-domain section 3).
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct MessageTask {

@@ -195,6 +195,10 @@ const GROUPS: &[Group] = &[
         ],
     },
     Group {
+        enabled: on_task,
+        tools: &["get_diagnostic_bundle_kandev"],
+    },
+    Group {
         enabled: |p| p.has(Capability::UserQuestion),
         tools: &["ask_user_question_kandev"],
     },

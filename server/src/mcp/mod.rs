@@ -7,7 +7,7 @@
 //! | [`connection`] | what one client may ask: its list of tools, a call |
 //! | [`lists`] | the list of each session with its schemas, swapped as one |
 //! | [`tool`] | a tool as data, and a call to it |
-//! | the nouns | the tools themselves: [`workspaces`], [`tasks`], [`agents`], [`sessions`], [`messages`], [`questions`], [`steps`], [`plans`], [`papers`] |
+//! | the nouns | the tools themselves: [`workspaces`], [`tasks`], [`agents`], [`sessions`], [`messages`], [`questions`], [`steps`], [`plans`], [`papers`], [`diagnostics`] |
 //!
 //! Who calls is known from the token alone; nothing in a call names its sender, and nothing an agent sends chooses its tools.
 //! That a tool is listed says nothing about what it may do: the board decides about each call again.
@@ -15,6 +15,7 @@
 mod agents;
 mod auth;
 mod connection;
+mod diagnostics;
 mod identity;
 mod lists;
 mod messages;
@@ -105,6 +106,7 @@ pub fn all_tools() -> Vec<Tool> {
         steps::tools(),
         plans::tools(),
         papers::tools(),
+        diagnostics::tools(),
         questions::tools(),
     ]
     .into_iter()

@@ -129,6 +129,7 @@ const TOOLS: &[(&str, Given)] = &[
     ("delete_walkthrough_kandev", Given::Sessions),
     ("publish_review_findings_kandev", Given::Sessions),
     ("show_rich_output_kandev", Given::Sessions),
+    ("get_diagnostic_bundle_kandev", Given::Sessions),
     ("ask_user_question_kandev", Given::NormalTasks),
     ("ask_parent_question_kandev", Given::AutopilotChildren),
     ("set_task_title_kandev", Given::TitleOwner),

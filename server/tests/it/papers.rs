@@ -132,3 +132,47 @@ async fn rich_output_is_checked_and_shown() {
         assert!(refused.starts_with("VALIDATION_ERROR"), "{refused}");
     }
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_diagnostic_bundle_shows_log_lines_and_counts_to_live_sessions_only() {
+    let app = TestApp::new().await;
+    let agent = Agent::launch(&app, app.started_task("A").await).await;
+    let client = agent.connect(&app).await;
+    let book = server::diagnostics::LogBook::of_process();
+    let mark = agent.session.to_string();
+    book.note(
+        server::diagnostics::Side::Backend,
+        &format!("{mark} password=s3cret"),
+    );
+    book.note(
+        server::diagnostics::Side::Frontend,
+        &format!("{mark} a page broke"),
+    );
+    let tool = "get_diagnostic_bundle_kandev";
+    let all = client.call(tool, json!({"source": "all"})).await;
+    let text = all.to_string();
+    assert!(
+        text.contains(&format!("{mark} password=[redacted]")),
+        "{text}"
+    );
+    assert!(text.contains("a page broke") && !text.contains("s3cret"));
+    assert_eq!(all["facts"]["session_state"], "RUNNING");
+    assert_eq!(all["facts"]["tasks"]["IN_PROGRESS"], 1);
+    assert_eq!(all["versions"]["flightdeck"], env!("CARGO_PKG_VERSION"));
+    let backend = client.call(tool, json!({"source": "backend"})).await;
+    assert!(backend["backend"]["lines"].is_array() && backend.get("frontend").is_none());
+    let frontend = client.call(tool, json!({"source": "frontend"})).await;
+    assert!(frontend["frontend"]["lines"].is_array() && frontend.get("backend").is_none());
+    for bad in [
+        json!({}),
+        json!({"source": "everything"}),
+        json!({"source": null}),
+    ] {
+        let refused = client.refused(tool, bad).await;
+        assert!(refused.starts_with("VALIDATION_ERROR"), "{refused}");
+    }
+    app.post(&format!("/task-sessions/{}/stop", agent.session), json!({}))
+        .await;
+    let over = client.try_call(tool, json!({"source": "all"})).await;
+    assert!(over.is_err() || over.is_ok_and(|result| result.is_error == Some(true)));
+}
