@@ -23,6 +23,12 @@ pub const fn needs_operator(mark: TaskMark) -> bool {
     }
 }
 
+/// Whether it waits with something to be answered: a permission or a question. The inbox lists those one by one.
+#[must_use]
+pub const fn asks_something(mark: TaskMark) -> bool {
+    matches!(mark, TaskMark::Permission | TaskMark::Question)
+}
+
 #[test]
 fn a_question_to_the_parent_is_not_the_operators() {
     assert!(needs_operator(TaskMark::Question));

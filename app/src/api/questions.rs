@@ -5,7 +5,9 @@ use crate::api::Door;
 use crate::error::AppError;
 use domain::clarification::ClarificationAnswer;
 use domain::ids::{ClarificationId, PermissionId};
-use domain::view::{ClarificationOutcome, PermissionView};
+use domain::view::{
+    ClarificationOutcome, ClarificationView, InboxView, MessageOutcome, PermissionView,
+};
 use leptos::prelude::*;
 use leptos::server_fn::codec::Json;
 
@@ -21,6 +23,30 @@ pub async fn clarification_respond(
             .clarification_respond(&door.actor, id, &answer)
             .await,
     )
+}
+
+/// Every question and permission that waits for the operator.
+#[server(prefix = "/api/page", endpoint = "inbox", input = Json)]
+pub async fn inbox() -> Result<InboxView, AppError> {
+    let door = Door::open()?;
+    door.answer(door.board.inbox(&door.actor).await)
+}
+
+/// A bundle of questions, open or over.
+#[server(prefix = "/api/page", endpoint = "question/show", input = Json)]
+pub async fn clarification_get(id: ClarificationId) -> Result<ClarificationView, AppError> {
+    let door = Door::open()?;
+    door.answer(door.board.clarification_get(&door.actor, id).await)
+}
+
+/// Says the answer to a bundle that has expired as an ordinary message.
+#[server(prefix = "/api/page", endpoint = "question/say", input = Json)]
+pub async fn clarification_say(
+    id: ClarificationId,
+    answer: ClarificationAnswer,
+) -> Result<MessageOutcome, AppError> {
+    let door = Door::open()?;
+    door.answer(door.board.clarification_say(&door.actor, id, &answer).await)
 }
 
 /// Chooses one of the options that the agent offered. The first choice wins.

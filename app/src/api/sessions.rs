@@ -10,7 +10,8 @@ use domain::ids::{MessageId, SessionId, TaskId};
 use domain::message::MessageType;
 #[cfg(feature = "ssr")]
 use domain::params::ConversationPage;
-use domain::view::{MessageOutcome, MessageView, SessionView};
+use domain::params::SpawnSession;
+use domain::view::{MessageOutcome, MessageView, SessionView, SpawnedSession};
 use leptos::prelude::*;
 use leptos::server_fn::codec::Json;
 use serde::{Deserialize, Serialize};
@@ -162,4 +163,43 @@ pub async fn session_stop(session: SessionId) -> Result<bool, AppError> {
 pub async fn session_resume(session: SessionId) -> Result<(), AppError> {
     let door = Door::open()?;
     door.answer(door.board.session_resume(&door.actor, session).await)
+}
+
+/// Starts another session on a task.
+#[server(prefix = "/api/page", endpoint = "session/spawn", input = Json)]
+pub async fn session_spawn(task: TaskId, params: SpawnSession) -> Result<SpawnedSession, AppError> {
+    let door = Door::open()?;
+    door.answer(
+        door.board
+            .session_spawn(&door.actor, Some(task), &params)
+            .await,
+    )
+}
+
+/// Names a session; without a name its old one goes.
+#[server(prefix = "/api/page", endpoint = "session/rename", input = Json)]
+pub async fn session_rename(
+    session: SessionId,
+    name: Option<String>,
+) -> Result<SessionView, AppError> {
+    let door = Door::open()?;
+    door.answer(
+        door.board
+            .session_rename(&door.actor, session, name.as_deref())
+            .await,
+    )
+}
+
+/// Makes a session the one that unaddressed messages go to.
+#[server(prefix = "/api/page", endpoint = "session/primary", input = Json)]
+pub async fn session_set_primary(session: SessionId) -> Result<SessionView, AppError> {
+    let door = Door::open()?;
+    door.answer(door.board.session_set_primary(&door.actor, session).await)
+}
+
+/// Removes a session and its transcript for good.
+#[server(prefix = "/api/page", endpoint = "session/delete", input = Json)]
+pub async fn session_delete(session: SessionId) -> Result<(), AppError> {
+    let door = Door::open()?;
+    door.answer(door.board.session_delete(&door.actor, session).await)
 }

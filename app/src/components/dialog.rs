@@ -156,6 +156,7 @@ fn show(dialog: &HtmlDialogElement) {
     if !dialog.open() {
         // Fails only when the dialog has just left the page.
         let _ = dialog.show_modal();
+        super::toast::raise_above_dialogs();
     }
     focus_first(dialog, FIELDS);
 }

@@ -21,6 +21,7 @@ pub fn ParentWait(
         parent_title,
         questions,
         context,
+        blocked_effect,
         created_at,
         parent_cannot_answer,
         ..
@@ -43,6 +44,16 @@ pub fn ParentWait(
             </div>
             <ul class="pl-6">{prompts}</ul>
             {context.map(|context| view! { <p class="pl-6 text-13 text-muted whitespace-pre-line">{context}</p> })}
+            {blocked_effect
+                .map(|effect| {
+                    view! {
+                        <p class="pl-6 text-13 whitespace-pre-line" data-testid="parent-question-blocks">
+                            <span class="text-muted">{t!(locale, question.blocks)}</span>
+                            " "
+                            {effect}
+                        </p>
+                    }
+                })}
             {parent_cannot_answer
                 .then(|| view! { <p class="pl-6 text-13 text-waiting">{t!(locale, question.parent_cannot_answer)}</p> })}
             <p class="pl-6 text-12 text-muted">{t!(locale, question.replaces)}</p>

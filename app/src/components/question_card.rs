@@ -207,6 +207,7 @@ fn question_view(
         title,
         prompt,
         options,
+        allow_custom_text,
         ..
     } = question;
     let group = dom_id();
@@ -251,6 +252,7 @@ fn question_view(
                 {prompt}
             </legend>
             {rows}
+            {allow_custom_text.then(|| view! {
             <label for=field.clone() class="text-12 text-muted">{label}</label>
             <textarea
                 id=field
@@ -277,6 +279,7 @@ fn question_view(
                     {move || t!(locale, question.length, n = text_len.get(), most = MAX_FREE_TEXT)}
                 </span>
             </Show>
+            })}
         </fieldset>
     }
 }
@@ -320,6 +323,7 @@ mod tests {
             title: None,
             prompt: String::new(),
             options: Vec::new(),
+            allow_custom_text: true,
         };
         let drafts = [
             Draft {

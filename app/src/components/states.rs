@@ -62,6 +62,17 @@ pub fn ErrorState(
     .into_any()
 }
 
+/// An error in one line.
+#[must_use]
+pub fn explain(locale: Locale, error: &AppError) -> String {
+    let heading = what_happened(locale, error.code());
+    if error.0.message.is_empty() {
+        heading.to_owned()
+    } else {
+        [heading, &error.0.message].join(" ")
+    }
+}
+
 /// The heading for an error of this kind. Also the text of a toast about one.
 #[must_use]
 pub fn what_happened(locale: Locale, code: ErrorCode) -> &'static str {

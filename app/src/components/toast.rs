@@ -8,6 +8,8 @@ use super::icon::Icon;
 use crate::i18n::{t, use_locale};
 use leptos::prelude::*;
 use std::time::Duration;
+use wasm_bindgen::JsCast;
+use web_sys::HtmlElement;
 
 const STAY: Duration = Duration::from_secs(6);
 const MOST: usize = 4;
@@ -94,13 +96,36 @@ pub fn use_toasts() -> Toasts {
     expect_context()
 }
 
+/// Puts the notices that are there above whatever was opened since.
+pub(super) fn raise_above_dialogs() {
+    let place = document().query_selector(".toaster").ok().flatten();
+    if let Some(place) = place.and_then(|place| place.dyn_into::<HtmlElement>().ok())
+        && place.child_element_count() > 0
+    {
+        raise(&place);
+    }
+}
+
+fn raise(place: &HtmlElement) {
+    // Refused when it is not open, and when it has just left the page; both are as wished.
+    let _ = place.hide_popover();
+    let _ = place.show_popover();
+}
+
 /// Where the notices appear: once in the app.
 #[component]
 pub fn Toaster() -> impl IntoView {
     let locale = use_locale();
     let toasts = use_toasts();
+    let place = NodeRef::<leptos::html::Div>::new();
+    // In the browser's top layer, where what was opened last lies above: a notice about a dialog lies above the dialog.
+    Effect::new(move |_| {
+        if let (Some(place), false) = (place.get(), toasts.shown.with(Vec::is_empty)) {
+            raise(&place);
+        }
+    });
     view! {
-        <div class="toaster" role="status" aria-live="polite" aria-relevant="additions">
+        <div node_ref=place class="toaster" popover="manual" role="status" aria-live="polite" aria-relevant="additions">
             <For each=move || toasts.shown.get() key=|toast| toast.id let:toast>
                 <div class="toast">
                     {if toast.failed {

@@ -22,6 +22,8 @@ pub enum ToolStatus {
     Done,
     /// It failed.
     Failed,
+    /// Its turn ended before it did.
+    Stopped,
 }
 
 /// A tool call as the transcript shows it.
@@ -156,6 +158,11 @@ fn status_icon(locale: Locale, status: ToolStatus) -> impl IntoView {
             Glyph::CircleX,
             "w-3.5 h-3.5 text-failed",
             t!(locale, chat.tool_failed),
+        ),
+        ToolStatus::Stopped => (
+            Glyph::CircleStop,
+            "w-3.5 h-3.5",
+            t!(locale, chat.tool_stopped),
         ),
     };
     view! {

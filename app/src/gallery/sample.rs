@@ -2,6 +2,7 @@
 
 use crate::components::forest::TaskNode;
 use crate::components::task_mark::TaskMark;
+use domain::clarification::ClarificationStatus;
 use domain::ids::{
     ClarificationId, MessageId, PermissionId, QuestionId, SessionId, StepId, TaskId, WorkflowId,
     WorkspaceId,
@@ -10,7 +11,7 @@ use domain::permission::PermissionOption;
 use domain::question::{Question, QuestionOption, QuestionStatus};
 use domain::task::{Origin, TaskState, TitleMode};
 use domain::time::Timestamp;
-use domain::view::{ClarificationView, ParentQuestionView, PermissionView, TaskView};
+use domain::view::{ClarificationView, ParentQuestionView, PermissionView, Revision, TaskView};
 
 fn fixed<T: std::str::FromStr>(n: u32) -> T {
     format!("01940000-0000-7000-8000-{n:012}")
@@ -167,6 +168,10 @@ pub(super) fn view(node: &TaskNode) -> TaskView {
         primary_session_id: None,
         primary_session_state: None,
         primary_session_pending_action: None,
+        pending_action_revision: Revision {
+            epoch: 0,
+            sequence: 0,
+        },
         task_pending_action: None,
         needs_operator: false,
         session_count: 1,
@@ -200,12 +205,14 @@ pub(super) fn clarification(questions: usize, agent_disconnected: bool) -> Clari
                 ),
                 option("b", "Postgres", "Hosted, for several nodes."),
             ],
+            allow_custom_text: true,
         },
         Question {
             id: "q2".to_owned(),
             title: None,
             prompt: "What should happen to rows that do not parse?".to_owned(),
             options: Vec::new(),
+            allow_custom_text: true,
         },
     ];
     ClarificationView {
@@ -218,7 +225,10 @@ pub(super) fn clarification(questions: usize, agent_disconnected: bool) -> Clari
                 .to_owned(),
         ),
         agent_disconnected,
+        status: ClarificationStatus::Pending,
+        response: None,
         created_at: minutes_ago(4),
+        resolved_at: None,
     }
 }
 
@@ -252,7 +262,7 @@ pub(super) fn parent_question(parent_cannot_answer: bool) -> ParentQuestionView 
         parent_title: "Investigate the flaky checkout test".to_owned(),
         questions: clarification(1, false).questions,
         context: None,
-        blocked_effect: None,
+        blocked_effect: Some("The migration is not written before it is decided.".to_owned()),
         status: QuestionStatus::Pending,
         created_at: minutes_ago(12),
         parent_cannot_answer,

@@ -1,5 +1,6 @@
 //! One page a file, in a folder a noun.
 
+pub mod asks;
 pub mod board;
 pub mod inbox;
 pub mod not_found;

@@ -27,7 +27,7 @@ impl Work {
         by_operator: bool,
     ) -> Result<Option<Step>> {
         let (rows, gate) = queue_and_gate(&mut self.tx, task, session).await?;
-        let bundles = store::clarifications::pending_of_session(&mut self.tx, session.id).await?;
+        let bundles = self.active_bundles(session).await?;
         if gate.parent_question_pending || !bundles.is_empty() {
             store::workflows::clear_signals(&mut self.tx, session.id).await?;
             return Ok(None);

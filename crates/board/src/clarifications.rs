@@ -1,27 +1,30 @@
 //! Questions of an agent to its operator (task-domain section 5).
 //!
 //! The tool call stays open while the operator thinks. The first to end a bundle wins, whoever it is. When nobody waits any
-//! more the bundle is detached: it can still be answered, and the answer goes to the agent as its next prompt.
+//! more the bundle is detached: it can still be answered, and the answer goes to the agent as its next prompt
+//! ([`crate::clarification_answers`]).
+//!
+//! Which bundles still count is decided by [`domain::clarification::standing`] alone. Every transaction that makes one history (a
+//! newer turn is taken, a session ends) expires it through [`Work::expire_history`], so that an open row always counts.
 
-use crate::prompts::{NewPrompt, check_open};
 use crate::transition::{Work, load_session, load_task};
 use crate::{Actor, Board, Result, Topic};
 use domain::clarification::{
-    Clarification, ClarificationAnswer, ClarificationCommand, ClarificationStatus, response,
-    unanswered,
+    Clarification, ClarificationCommand, ClarificationStatus, Standing, standing, unanswered,
 };
 use domain::error::Refusal;
 use domain::event::{EventKind, NewEvent};
-use domain::ids::{ClarificationId, MessageId};
+use domain::ids::{ClarificationId, MessageId, SessionId};
 use domain::message::{AuthorType, Message, MessageType};
 use domain::params::AskQuestions;
 use domain::profile::{QuestionRoute, question_route};
 use domain::question::{Audience, Question, normalise, normalise_context, tool_call_key};
-use domain::queue::{Lane, QueuedBy};
-use domain::session::SessionCommand;
+use domain::session::{Session, SessionCommand};
 use domain::task::TaskCommand;
-use domain::view::{ClarificationOutcome, ClarificationView};
+use domain::view::ClarificationView;
 use serde_json::{Map, Value, json};
+use std::time::Duration;
+use store::Snapshot;
 
 impl Board {
     /// Puts questions to the operator and answers with the bundle's id; wait for it with [`Self::clarification_wait`]. An
@@ -59,9 +62,11 @@ impl Board {
             })?;
         work.accepted(&mut turn, &mut session, &mut task).await?;
         let key = tool_call_key(turn.id, arguments, None);
-        let known = store::clarifications::pending_of_session(&mut work.tx, session.id).await?;
-        if let Some(bundle) = known.into_iter().find(|bundle| bundle.request_key == key) {
+        let known = store::clarifications::open_of_session(&mut work.tx, session.id).await?;
+        if let Some(mut bundle) = known.into_iter().find(|bundle| bundle.request_key == key) {
             if store::clarifications::set_disconnected(&mut work.tx, bundle.id, false).await? {
+                bundle.agent_disconnected = false;
+                work.show_bundle(&bundle).await?;
                 work.bundle_event(&bundle).await?;
                 work.commit().await?;
             }
@@ -78,6 +83,7 @@ impl Board {
             status: ClarificationStatus::Pending,
             agent_disconnected: false,
             response: None,
+            claim: None,
             created_at: work.now,
             resolved_at: None,
         };
@@ -102,7 +108,7 @@ impl Board {
             let bundle = store::clarifications::find(&mut self.snapshot().await?, id)
                 .await?
                 .ok_or_else(|| Refusal::not_found("question"))?;
-            if bundle.status != ClarificationStatus::Pending {
+            if !bundle.status.is_open() {
                 return Ok(bundle
                     .response
                     .unwrap_or_else(|| unanswered(&bundle.questions)));
@@ -115,12 +121,39 @@ impl Board {
         }
     }
 
+    /// A bundle, open or over, for the operator and for the agent that asked; nobody else learns that it exists.
+    pub async fn clarification_get(
+        &self,
+        actor: &Actor,
+        id: ClarificationId,
+    ) -> Result<ClarificationView> {
+        let found = store::clarifications::find(&mut self.snapshot().await?, id).await?;
+        Ok(view(owned(actor, found)?))
+    }
+
+    /// As [`Self::clarification_get`], once the bundle is over or after `patience`, whichever comes first.
+    pub async fn clarification_await(
+        &self,
+        actor: &Actor,
+        id: ClarificationId,
+        patience: Duration,
+    ) -> Result<ClarificationView> {
+        self.clarification_get(actor, id).await?;
+        match tokio::time::timeout(patience, self.clarification_wait(id)).await {
+            Ok(waited) => waited.map(drop)?,
+            Err(_) => tracing::debug!(%id, "still open"),
+        }
+        self.clarification_get(actor, id).await
+    }
+
     /// Nobody waits for the bundle any more. It stays answerable; the queue is no longer held by it.
     pub async fn clarification_detach(&self, id: ClarificationId) -> Result<()> {
         let mut work = self.begin().await?;
-        if let Some(bundle) = store::clarifications::find(&mut work.tx, id).await?
+        if let Some(mut bundle) = store::clarifications::find(&mut work.tx, id).await?
             && store::clarifications::set_disconnected(&mut work.tx, id, true).await?
         {
+            bundle.agent_disconnected = true;
+            work.show_bundle(&bundle).await?;
             work.bundle_event(&bundle).await?;
             let session = load_session(&mut work.tx, bundle.session_id).await?;
             work.effect(domain::effect::EffectKind::Dispatch, &session, None)
@@ -130,76 +163,49 @@ impl Board {
         Ok(())
     }
 
-    /// The operator's answer, or skip. The first one wins; a later one gets `claimed: false` and what was recorded.
-    pub async fn clarification_respond(
+    /// The call has waited as long as it may: the bundle is history, and the turn goes on without an answer. One that was
+    /// answered in the same moment stays answered.
+    pub async fn clarification_expire(&self, id: ClarificationId) -> Result<()> {
+        let mut work = self.begin().await?;
+        let Some(mut bundle) = store::clarifications::find(&mut work.tx, id).await? else {
+            return Ok(());
+        };
+        if work
+            .end_bundle(&mut bundle, ClarificationCommand::Expire, None)
+            .await?
+        {
+            work.commit().await?;
+        }
+        Ok(())
+    }
+
+    /// Withdraws a bundle: a call that waits for it returns with nothing answered. Doing it again changes nothing.
+    pub async fn clarification_cancel(
         &self,
         actor: &Actor,
         id: ClarificationId,
-        answer: &ClarificationAnswer,
-    ) -> Result<ClarificationOutcome> {
-        actor.require_operator()?;
+    ) -> Result<ClarificationView> {
         let mut work = self.begin().await?;
-        let mut bundle = store::clarifications::find(&mut work.tx, id)
-            .await?
-            .ok_or_else(|| Refusal::not_found("question"))?;
-        match bundle.status {
-            ClarificationStatus::Pending => {}
-            ClarificationStatus::Answered | ClarificationStatus::Rejected => {
-                return Ok(outcome(&bundle, false));
-            }
-            ClarificationStatus::Expired | ClarificationStatus::Cancelled => {
-                return Err(Refusal::conflict(format!(
-                    "the question is {}: its agent has moved on; send what you want to say as a new message",
-                    bundle.status
-                ))
-                .into());
-            }
+        let found = store::clarifications::find(&mut work.tx, id).await?;
+        let mut bundle = owned(actor, found)?;
+        if bundle.status == ClarificationStatus::Responding {
+            return Err(Refusal::conflict(
+                "an answer to this question is on its way to the agent: look again in a moment",
+            )
+            .into());
         }
-        let result = response(&bundle.questions, answer)?;
-        let command = if answer.rejected {
-            ClarificationCommand::Reject
-        } else {
-            ClarificationCommand::Answer
-        };
-        let detached = bundle.agent_disconnected;
-        if !work
-            .clarification(&mut bundle, command, Some(result))
+        if work
+            .end_bundle(&mut bundle, ClarificationCommand::Cancel, None)
             .await?
         {
-            return Ok(outcome(&bundle, false));
+            work.commit().await?;
         }
-        work.update_question_messages(&bundle).await?;
-        let mut task = load_task(&mut work.tx, bundle.task_id).await?;
-        let mut session = load_session(&mut work.tx, bundle.session_id).await?;
-        work.task_event(&task).await?;
-        if detached {
-            // A skip of a detached bundle is stored and wakes nobody.
-            if command == ClarificationCommand::Answer {
-                check_open(&task)?;
-                let mut prompt = NewPrompt::plain(answer_as_message(&bundle), QueuedBy::User);
-                prompt.lane = Lane::Express;
-                prompt.dedupe_key = Some(format!("clarification:{}", bundle.id));
-                work.admit(&task, &mut session, prompt).await?;
-            }
-        } else if store::clarifications::pending_of_session(&mut work.tx, session.id)
-            .await?
-            .is_empty()
-            && store::turns::open(&mut work.tx, session.id)
-                .await?
-                .is_some()
-        {
-            // The waiting call returns and its turn goes on.
-            work.task(&mut task, TaskCommand::PromptAccepted).await?;
-            work.session(&mut session, SessionCommand::PromptAccepted)
-                .await?;
-        }
-        work.commit().await?;
-        Ok(outcome(&bundle, true))
+        Ok(view(bundle))
     }
 }
 
 impl Work {
-    async fn bundle_event(&mut self, bundle: &Clarification) -> Result<()> {
+    pub(crate) async fn bundle_event(&mut self, bundle: &Clarification) -> Result<()> {
         self.event(
             NewEvent::new(EventKind::ClarificationChanged)
                 .task(bundle.task_id)
@@ -209,21 +215,50 @@ impl Work {
         .await
     }
 
-    /// Shows in the transcript how each question ended.
-    async fn update_question_messages(&mut self, bundle: &Clarification) -> Result<()> {
-        let page = store::messages::page(
+    /// Ends a bundle and shows how; when its call was waiting, the turn that asked goes on. Answers whether this call did it.
+    pub(crate) async fn end_bundle(
+        &mut self,
+        bundle: &mut Clarification,
+        command: ClarificationCommand,
+        response: Option<Value>,
+    ) -> Result<bool> {
+        let was_live = !bundle.agent_disconnected;
+        if !self.clarification(bundle, command, response).await? {
+            return Ok(false);
+        }
+        let mut task = load_task(&mut self.tx, bundle.task_id).await?;
+        self.task_event(&task).await?;
+        let mut session = load_session(&mut self.tx, bundle.session_id).await?;
+        if was_live
+            && !session.state.is_terminal()
+            && self.active_bundles(&session).await?.is_empty()
+            && store::turns::open(&mut self.tx, session.id)
+                .await?
+                .is_some()
+        {
+            self.task(&mut task, TaskCommand::PromptAccepted).await?;
+            self.session(&mut session, SessionCommand::PromptAccepted)
+                .await?;
+        }
+        Ok(true)
+    }
+
+    /// Shows in the transcript where each question of a bundle stands.
+    pub(crate) async fn show_bundle(&mut self, bundle: &Clarification) -> Result<()> {
+        let Some(turn) = bundle.turn_id else {
+            return Ok(());
+        };
+        let id = json!(bundle.id);
+        let asked = store::messages::of_turn(
             &mut self.tx,
             bundle.session_id,
-            store::messages::Window::Newest,
-            &[MessageType::ClarificationRequest],
-            100,
+            turn,
+            MessageType::ClarificationRequest,
         )
         .await?;
-        let id = json!(bundle.id);
-        for mut message in page
-            .0
+        for mut message in asked
             .into_iter()
-            .filter(|m| m.metadata.get("pending_id") == Some(&id))
+            .filter(|message| message.metadata.get("pending_id") == Some(&id))
         {
             let question = message
                 .metadata
@@ -231,50 +266,86 @@ impl Work {
                 .and_then(Value::as_str)
                 .unwrap_or_default()
                 .to_owned();
-            message
-                .metadata
-                .insert("status".to_owned(), json!(bundle.status));
-            let answer = bundle
-                .response
-                .as_ref()
-                .and_then(|r| r.get(&question))
-                .cloned();
-            message
-                .metadata
-                .insert("response".to_owned(), answer.unwrap_or(Value::Null));
-            message.requests_input = false;
+            message.metadata.extend(particulars(bundle, &question));
+            message.requests_input = bundle.status.is_open();
             message.updated_at = self.now;
             store::messages::update(&mut self.tx, &message).await?;
-            self.event(
-                NewEvent::new(EventKind::MessageUpdated)
-                    .task(bundle.task_id)
-                    .session(bundle.session_id)
-                    .subject(message.id),
-            )
-            .await?;
+            self.message_updated(&message).await?;
         }
         Ok(())
     }
 
-    /// The turn of the session's bundles is over: nobody waits for them any more.
-    pub(crate) async fn detach_bundles(&mut self, session: domain::ids::SessionId) -> Result<()> {
-        for bundle in store::clarifications::pending_of_session(&mut self.tx, session).await? {
-            if store::clarifications::set_disconnected(&mut self.tx, bundle.id, true).await? {
+    /// The open bundles of a session that still count, with how they stand.
+    pub(crate) async fn active_bundles(
+        &mut self,
+        session: &Session,
+    ) -> Result<Vec<(Clarification, Standing)>> {
+        active_bundles(&mut self.tx, session).await
+    }
+
+    /// The session's turn is over: nobody waits any more for what it asked.
+    pub(crate) async fn detach_bundles(&mut self, session: SessionId) -> Result<()> {
+        let Some(turn) = store::turns::current(&mut self.tx, session).await? else {
+            return Ok(());
+        };
+        for id in store::clarifications::detach(&mut self.tx, session, turn).await? {
+            if let Some(bundle) = store::clarifications::find(&mut self.tx, id).await? {
+                self.show_bundle(&bundle).await?;
                 self.bundle_event(&bundle).await?;
             }
         }
         Ok(())
     }
 
-    /// A newer turn was accepted: what earlier ones asked is history.
-    pub(crate) async fn expire_bundles(&mut self, session: domain::ids::SessionId) -> Result<()> {
-        for mut bundle in store::clarifications::pending_of_session(&mut self.tx, session).await? {
-            self.clarification(&mut bundle, ClarificationCommand::Expire, None)
-                .await?;
-            self.update_question_messages(&bundle).await?;
+    /// Expires what the rule no longer counts: a newer turn was taken, or the session is over. An answer that was on its way goes
+    /// with its question, unless the agent may have it already; then it stays given.
+    pub(crate) async fn expire_history(&mut self, session: &Session) -> Result<()> {
+        let current = store::turns::current(&mut self.tx, session.id).await?;
+        for mut bundle in store::clarifications::open_of_session(&mut self.tx, session.id).await? {
+            if standing(&bundle, current, session.state) != Standing::Over {
+                continue;
+            }
+            if self.recall_answer(&bundle).await? {
+                self.clarification(&mut bundle, ClarificationCommand::Expire, None)
+                    .await?;
+            } else {
+                self.answer_given(&mut bundle).await?;
+            }
         }
         Ok(())
     }
+}
+
+/// See [`Work::active_bundles`].
+pub(crate) async fn active_bundles(
+    db: &mut Snapshot,
+    session: &Session,
+) -> Result<Vec<(Clarification, Standing)>> {
+    let open = store::clarifications::open_of_session(db, session.id).await?;
+    if open.is_empty() {
+        return Ok(Vec::new());
+    }
+    let current = store::turns::current(db, session.id).await?;
+    Ok(open
+        .into_iter()
+        .map(|bundle| {
+            let stands = standing(&bundle, current, session.state);
+            (bundle, stands)
+        })
+        .filter(|(_, stands)| *stands != Standing::Over)
+        .collect())
+}
+
+/// A bundle that the actor may know of: the operator every one, an agent its own. Everybody else is told that there is none.
+pub(crate) fn owned(actor: &Actor, found: Option<Clarification>) -> Result<Clarification> {
+    let may_know = |bundle: &Clarification| match actor {
+        Actor::Operator | Actor::System => true,
+        Actor::Agent { session, .. } => bundle.session_id == *session,
+        Actor::External { .. } => false,
+    };
+    Ok(found
+        .filter(may_know)
+        .ok_or_else(|| Refusal::not_found("question"))?)
 }
 
 /// A bundle as pages show it.
@@ -286,16 +357,10 @@ pub(crate) fn view(bundle: Clarification) -> ClarificationView {
         questions: bundle.questions,
         context: bundle.context,
         agent_disconnected: bundle.agent_disconnected,
-        created_at: bundle.created_at,
-    }
-}
-
-fn outcome(bundle: &Clarification, claimed: bool) -> ClarificationOutcome {
-    ClarificationOutcome {
-        success: true,
-        claimed,
         status: bundle.status,
-        response: bundle.response.clone(),
+        response: bundle.response,
+        created_at: bundle.created_at,
+        resolved_at: bundle.resolved_at,
     }
 }
 
@@ -305,7 +370,7 @@ fn question_message(bundle: &Clarification, question: &Question) -> Message {
     metadata.insert("question_id".to_owned(), json!(question.id));
     metadata.insert("question".to_owned(), json!(question));
     metadata.insert("context".to_owned(), json!(bundle.context));
-    metadata.insert("status".to_owned(), json!(bundle.status));
+    metadata.extend(particulars(bundle, &question.id));
     Message {
         id: MessageId::new(),
         session_id: bundle.session_id,
@@ -324,23 +389,27 @@ fn question_message(bundle: &Clarification, question: &Question) -> Message {
     }
 }
 
-/// Question and answer in words, for an agent that no longer waits for the tool's result.
-fn answer_as_message(bundle: &Clarification) -> String {
-    let mut text = String::from("You asked earlier:\n");
-    for question in &bundle.questions {
-        let answer = bundle.response.as_ref().and_then(|r| r.get(&question.id));
-        let option = answer
-            .and_then(|a| a.pointer("/selected_option/label"))
-            .and_then(Value::as_str);
-        let custom = answer
-            .and_then(|a| a.get("custom_text"))
-            .and_then(Value::as_str);
-        let words: Vec<&str> = option.into_iter().chain(custom).collect();
-        text.push_str(&format!(
-            "\n{}\nAnswer: {}\n",
-            question.prompt,
-            words.join("; ")
-        ));
-    }
-    text
+/// What the message of a question says of where its bundle stands. One whose answer is on its way is pending still.
+fn particulars(bundle: &Clarification, question: &str) -> Map<String, Value> {
+    let status = match bundle.status {
+        ClarificationStatus::Responding => ClarificationStatus::Pending,
+        ClarificationStatus::Pending
+        | ClarificationStatus::Answered
+        | ClarificationStatus::Rejected
+        | ClarificationStatus::Expired
+        | ClarificationStatus::Cancelled => bundle.status,
+    };
+    let response = bundle.response.as_ref().and_then(|r| r.get(question));
+    let mut metadata = Map::new();
+    metadata.insert("status".to_owned(), json!(status));
+    metadata.insert("response".to_owned(), json!(response));
+    metadata.insert(
+        "agent_disconnected".to_owned(),
+        json!(bundle.agent_disconnected),
+    );
+    metadata.insert(
+        "response_delivery_pending".to_owned(),
+        json!(bundle.status == ClarificationStatus::Responding),
+    );
+    metadata
 }

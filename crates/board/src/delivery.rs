@@ -231,6 +231,7 @@ impl Work {
         if let Some(question) = row.question_id {
             store::questions::set_delivered(&mut self.tx, question, self.now).await?;
         }
+        self.answer_taken(row.id).await?;
         match row.turn_id {
             Some(turn) => {
                 let mut turn = store::turns::find(&mut self.tx, turn)
@@ -238,6 +239,7 @@ impl Work {
                     .ok_or_else(|| Refusal::not_found("turn"))?;
                 let reason = Some("interrupted".to_owned());
                 self.turn(&mut turn, TurnCommand::Interrupt, reason).await?;
+                self.expire_history(&session).await?;
                 self.mark_interrupted(&mut task).await?;
             }
             // Its turn ended with the session that was stopped meanwhile.
@@ -276,7 +278,8 @@ impl Work {
         if task.interrupted_at.take().is_some() {
             self.save_task(task).await?;
         }
-        self.expire_bundles(session.id).await?;
+        self.answer_taken(turn.prompt_id).await?;
+        self.expire_history(session).await?;
         self.task(task, TaskCommand::PromptAccepted).await?;
         self.session(session, SessionCommand::PromptAccepted)
             .await?;
@@ -284,7 +287,7 @@ impl Work {
     }
 
     /// Whether another session of the task than `except` is at work.
-    async fn is_worked_on(&mut self, task: &Task, except: SessionId) -> Result<bool> {
+    pub(crate) async fn is_worked_on(&mut self, task: &Task, except: SessionId) -> Result<bool> {
         let sessions = store::sessions::list(&mut self.tx, task.id).await?;
         Ok(sessions
             .iter()

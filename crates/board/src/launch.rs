@@ -9,7 +9,7 @@ use domain::event::{EventKind, NewEvent};
 use domain::ids::{AgentId, MessageId, PromptId, SessionId, TaskId, TurnId};
 use domain::message::{AuthorType, Message, MessageType};
 use domain::profile::{McpProfile, resolve};
-use domain::session::{Session, SessionCommand};
+use domain::session::{Session, SessionCommand, SessionState};
 use domain::task::{Task, TaskCommand, TitleMode};
 use serde_json::{Map, json};
 
@@ -181,8 +181,19 @@ impl Board {
             message.to_owned(),
         )
         .await?;
-        work.task(&mut task, TaskCommand::LaunchFailed).await?;
-        work.session(&mut session, SessionCommand::Fail).await?;
+        let undecided = turn.is_some();
+        if session.state == SessionState::Starting
+            && !undecided
+            && work.release_claims(&session).await?
+        {
+            // It was started only to be given an answer: the question is open again, and everything is as it was.
+            work.task(&mut task, TaskCommand::Settle).await?;
+            work.session(&mut session, SessionCommand::Interrupt)
+                .await?;
+        } else {
+            work.task(&mut task, TaskCommand::LaunchFailed).await?;
+            work.session(&mut session, SessionCommand::Fail).await?;
+        }
         work.task_event(&task).await?;
         work.commit().await
     }

@@ -14,6 +14,7 @@ mod transition;
 
 mod advance;
 mod agents;
+mod clarification_answers;
 mod clarifications;
 mod conversation;
 mod delivery;
@@ -21,6 +22,7 @@ mod demo;
 mod diagnostics;
 mod effects;
 mod events;
+mod inbox;
 mod launch;
 mod messages;
 mod moves;
@@ -36,6 +38,7 @@ mod reach;
 mod receipts;
 mod recovery;
 mod sessions;
+mod spawn;
 mod stats;
 mod steps;
 mod tasks;
@@ -94,6 +97,11 @@ impl Board {
     #[must_use]
     pub fn is_shared(&self) -> bool {
         self.store.engine() == store::Engine::Postgres
+    }
+
+    /// The name under which this process works; empty before [`Self::recover`].
+    pub(crate) fn node_name(&self) -> String {
+        self.node.get().cloned().unwrap_or_default()
     }
 
     /// The limits in force.

@@ -7,7 +7,7 @@ use crate::{Actor, Board, Result, Topic};
 use domain::context::{Peer, parent_answer};
 use domain::error::Refusal;
 use domain::guards::hop;
-use domain::ids::{QuestionId, SessionId};
+use domain::ids::{QuestionId, SessionId, TaskId};
 use domain::params::{DeliveryMode, MessageTask};
 use domain::question::{QuestionCommand, QuestionStatus, check_answerer};
 use domain::queue::{Lane, QueuedBy};
@@ -162,24 +162,7 @@ impl Work {
                 .end_questions_of_session(session, QuestionCommand::Supersede)
                 .await?;
         let running = store::turns::open(&mut self.tx, session.id).await?;
-        let mut prompt = NewPrompt::plain(text, QueuedBy::Agent);
-        prompt.sender = Some((route.sender.id, route.sender_session.id));
-        prompt.metadata = sender_metadata(&route.sender, &route.sender_session);
-        if route.sender.id == route.target.id {
-            // That a message crossed tasks is told by these keys alone (task-domain 1.9).
-            prompt.metadata.remove("sender_task_id");
-            prompt.metadata.remove("sender_task_title");
-        }
-        prompt.hidden_context = Some(
-            Peer {
-                task: route.sender.id,
-                title: &route.sender.title,
-                session: route.sender_session.id,
-                session_name: route.sender_session.name.as_deref(),
-                same_task: route.sender.id == route.target.id,
-            }
-            .render(),
-        );
+        let mut prompt = attributed(&route.sender, &route.sender_session, route.target.id, text);
         if superseded || interrupts {
             prompt.lane = Lane::Express;
             // What its parent interrupts for is what the child does next, whatever else is urgent.
@@ -252,6 +235,36 @@ impl Work {
             ..outcome
         })
     }
+}
+
+/// A prompt of an agent to a session of `target` that says whose words it is and how to reply. Made of the sender's own rows;
+/// nothing that the sender says about itself is in it.
+pub(crate) fn attributed(
+    sender: &Task,
+    session: &Session,
+    target: TaskId,
+    text: String,
+) -> NewPrompt {
+    let same_task = sender.id == target;
+    let mut prompt = NewPrompt::plain(text, QueuedBy::Agent);
+    prompt.sender = Some((sender.id, session.id));
+    prompt.metadata = sender_metadata(sender, session);
+    if same_task {
+        // That a message crossed tasks is told by these keys alone (task-domain 1.9).
+        prompt.metadata.remove("sender_task_id");
+        prompt.metadata.remove("sender_task_title");
+    }
+    prompt.hidden_context = Some(
+        Peer {
+            task: sender.id,
+            title: &sender.title,
+            session: session.id,
+            session_name: session.name.as_deref(),
+            same_task,
+        }
+        .render(),
+    );
+    prompt
 }
 
 /// Who sent a prompt, as the transcript shows it.

@@ -53,6 +53,10 @@ impl Work {
         store::queue::mark_attempted(&mut self.tx, &row).await?;
         let mut metadata = row.metadata.clone();
         metadata.insert("prompt_id".to_owned(), json!(row.id));
+        if row.queued_by == QueuedBy::Workflow {
+            // Nobody said it: a step of the workflow did.
+            metadata.insert("queued_by".to_owned(), json!(row.queued_by));
+        }
         // A prompt that was put back has its message already; what it becomes now is another one.
         let known = MessageId::of_prompt(row.id);
         let id = match store::messages::find(&mut self.tx, known).await? {

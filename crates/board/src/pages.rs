@@ -82,7 +82,7 @@ impl Board {
             }
             None => None,
         };
-        let bundles = store::clarifications::pending_of_task(&mut db, id).await?;
+        let bundles = store::clarifications::open_of_task(&mut db, id).await?;
         let requests = store::permissions::pending_of_task(&mut db, id).await?;
         let sessions = store::views::sessions(&mut db, id).await?;
         let rows = store::queue::list_by_task(&mut db, id).await?;

@@ -34,6 +34,7 @@ impl Board {
         store::effects::release_all(&mut work.tx, node).await?;
         let mut recovered = work.recover_sessions(Some(node)).await?;
         recovered.questions = work.stale_orphans().await?;
+        work.settle_abandoned_claims(Some(node)).await?;
         for session in store::sessions::with_queued_prompts(&mut work.tx).await? {
             work.effect(EffectKind::Dispatch, &session, None).await?;
         }
@@ -44,14 +45,20 @@ impl Board {
     /// While running: sessions of other nodes whose lease is over.
     pub async fn recover_expired(&self) -> Result<Recovered> {
         let now = self.clock.now();
-        if store::sessions::orphaned(&mut self.snapshot().await?, None, now)
+        let mut db = self.snapshot().await?;
+        if store::sessions::orphaned(&mut db, None, now)
             .await?
             .is_empty()
+            && store::clarifications::abandoned(&mut db, None, now)
+                .await?
+                .is_empty()
         {
             return Ok(Recovered::default());
         }
+        drop(db);
         let mut work = self.begin().await?;
         let recovered = work.recover_sessions(None).await?;
+        work.settle_abandoned_claims(None).await?;
         work.commit().await?;
         Ok(recovered)
     }
@@ -127,6 +134,15 @@ impl Work {
         }
         self.effect(EffectKind::Dispatch, session, None).await?;
         Ok(interrupted)
+    }
+
+    /// Answers that were on their way and whose operator's call is gone: back to open, or given if the agent may have them.
+    async fn settle_abandoned_claims(&mut self, node: Option<&str>) -> Result<()> {
+        let now = self.now;
+        for mut bundle in store::clarifications::abandoned(&mut self.tx, node, now).await? {
+            self.settle_claim(&mut bundle).await?;
+        }
+        Ok(())
     }
 
     /// Questions whose child or parent is gone, archived, or no longer child and parent. None should exist, since each of these

@@ -1,13 +1,15 @@
-//! Sessions: listing, cancelling a turn, stopping, resuming.
+//! Sessions: listing, naming, cancelling a turn, stopping, resuming, removing.
 
+use crate::prompts::target_session;
 use crate::transition::{load_session, load_task};
 use crate::{Actor, Board, Result};
 use domain::effect::EffectKind;
 use domain::error::Refusal;
+use domain::event::{EventKind, NewEvent};
 use domain::ids::{SessionId, TaskId};
 use domain::question::QuestionCommand;
-use domain::session::SessionCommand;
-use domain::task::TaskCommand;
+use domain::session::{Session, SessionCommand, check_name, successor};
+use domain::task::{Task, TaskCommand, TitleMode};
 use domain::turn::Turn;
 use domain::view::SessionView;
 
@@ -94,10 +96,96 @@ impl Board {
         let mut task = load_task(&mut work.tx, session.task_id).await?;
         let stopped = work.session(&mut session, SessionCommand::Stop).await?;
         if stopped {
-            work.task(&mut task, TaskCommand::ParentStop).await?;
+            if !work.is_worked_on(&task, id).await? {
+                work.task(&mut task, TaskCommand::ParentStop).await?;
+            }
             work.commit().await?;
         }
         Ok(stopped)
+    }
+
+    /// Gives a session a name, or takes it away.
+    pub async fn session_rename(
+        &self,
+        actor: &Actor,
+        id: SessionId,
+        name: Option<&str>,
+    ) -> Result<SessionView> {
+        actor.require_operator()?;
+        let name = name.map(check_name).transpose()?.flatten();
+        let mut work = self.begin().await?;
+        let mut session = load_session(&mut work.tx, id).await?;
+        if session.name != name {
+            session.name = name;
+            work.save_session(&mut session).await?;
+            work.session_info_event(&session).await?;
+            work.commit().await?;
+        }
+        self.session_get(actor, id).await
+    }
+
+    /// Makes a session the one that unaddressed messages go to. The one that was gives it up in the same transaction.
+    pub async fn session_set_primary(&self, actor: &Actor, id: SessionId) -> Result<SessionView> {
+        actor.require_operator()?;
+        let mut work = self.begin().await?;
+        let mut session = load_session(&mut work.tx, id).await?;
+        if !session.is_primary {
+            let task = load_task(&mut work.tx, session.task_id).await?;
+            let sessions = store::sessions::list(&mut work.tx, task.id).await?;
+            if let Some(mut before) = sessions.into_iter().find(|s| s.is_primary) {
+                before.is_primary = false;
+                work.save_session(&mut before).await?;
+                work.session_info_event(&before).await?;
+            }
+            work.promote(&task, &mut session).await?;
+            work.commit().await?;
+        }
+        self.session_get(actor, id).await
+    }
+
+    /// Removes a session with its transcript for good. One that is still going is stopped first; when it was the primary one,
+    /// another takes its place in the same transaction; questions of children that waited in its queue go to the session that
+    /// messages to the task go to now.
+    pub async fn session_delete(&self, actor: &Actor, id: SessionId) -> Result<()> {
+        actor.require_operator()?;
+        let mut work = self.begin().await?;
+        let mut session = load_session(&mut work.tx, id).await?;
+        let mut task = load_task(&mut work.tx, session.task_id).await?;
+        work.session(&mut session, SessionCommand::Stop).await?;
+        for row in store::queue::list(&mut work.tx, id).await? {
+            if let Some(question) = row.question_id {
+                store::questions::clear_prompt(&mut work.tx, question).await?;
+            }
+        }
+        store::sessions::delete(&mut work.tx, id).await?;
+        if task.title_mode == TitleMode::Claimed && task.title_owner_session_id == Some(id) {
+            // Whoever starts next may choose the title.
+            task.title_mode = TitleMode::Pending;
+            task.title_owner_session_id = None;
+            work.save_task(&mut task).await?;
+        }
+        let left = store::sessions::list(&mut work.tx, task.id).await?;
+        if session.is_primary
+            && let Some(next) = successor(&left)
+        {
+            work.promote(&task, &mut next.clone()).await?;
+        }
+        if let Some(target) = target_session(&left) {
+            work.deliver_waiting_questions(&task, target).await?;
+        }
+        if !work.is_worked_on(&task, id).await? {
+            work.task(&mut task, TaskCommand::ParentStop).await?;
+        }
+        work.event(
+            NewEvent::new(EventKind::SessionStateChanged)
+                .workspace(task.workspace_id)
+                .task(task.id)
+                .session(id),
+        )
+        .await?;
+        work.task_event(&task).await?;
+        tracing::info!(session = %id, task = %task.id, "session deleted");
+        work.commit().await
     }
 
     /// Brings a session back: its agent is started and its conversation loaded. What waits in its queue goes on, and questions
@@ -133,7 +221,8 @@ impl Board {
         let (parent, _) = actor.require_agent()?;
         let mut work = self.begin().await?;
         let mut task = load_task(&mut work.tx, child).await?;
-        if task.parent_id != Some(parent) {
+        let own_workspace = load_task(&mut work.tx, parent).await?.workspace_id;
+        if task.parent_id != Some(parent) || task.workspace_id != own_workspace {
             return Err(Refusal::forbidden("only the direct parent may stop a task").into());
         }
         let stopped = work.stop_task_sessions(&task).await?;
@@ -148,10 +237,27 @@ impl Board {
 }
 
 impl crate::transition::Work {
+    /// Makes a session of `task` its primary one; no other is.
+    async fn promote(&mut self, task: &Task, session: &mut Session) -> Result<()> {
+        session.is_primary = true;
+        self.save_session(session).await?;
+        self.session_info_event(session).await?;
+        self.task_event(task).await
+    }
+
+    async fn session_info_event(&mut self, session: &Session) -> Result<()> {
+        self.event(
+            NewEvent::new(EventKind::SessionInfoUpdated)
+                .task(session.task_id)
+                .session(session.id),
+        )
+        .await
+    }
+
     /// Notes why the turn is to end and asks the agent to end it.
     pub(crate) async fn request_cancel(
         &mut self,
-        session: &domain::session::Session,
+        session: &Session,
         mut turn: Turn,
         reason: &str,
     ) -> Result<()> {

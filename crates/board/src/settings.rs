@@ -22,6 +22,8 @@ pub struct Settings {
     pub question_grace_ms: i64,
     /// How long an interrupt waits for its prompt to be accepted before it answers `queued`, in milliseconds.
     pub interrupt_wait_ms: u64,
+    /// How long an answer that must be brought to an agent waits for the agent to take it, in milliseconds.
+    pub answer_wait_ms: u64,
     /// How long a session's lease holds without renewal, in milliseconds.
     pub lease_ms: i64,
     /// Automatic moves of one task within a minute before its workflow is taken for a loop.
@@ -44,6 +46,7 @@ impl Default for Settings {
             guards: Guards::default(),
             question_grace_ms: domain::question::GRACE_MS,
             interrupt_wait_ms: 5_000,
+            answer_wait_ms: 60_000,
             lease_ms: 30_000,
             max_automatic_moves: 30,
             plan_merge_ms: 5 * 60 * 1_000,

@@ -550,7 +550,7 @@ impl Work {
             .id)
     }
 
-    async fn check_autopilot(&mut self, profile: ProfileId) -> Result<()> {
+    pub(crate) async fn check_autopilot(&mut self, profile: ProfileId) -> Result<()> {
         let profile = store::agents::find_profile(&mut self.tx, profile)
             .await?
             .ok_or_else(|| Refusal::not_found("agent profile"))?;

@@ -4,8 +4,9 @@
 //! follow-ups the rule named, and wakes nobody before the commit. What follows from an end (a session that ends takes its
 //! turn, questions, permissions and tokens with it) is here too, so that no way of ending can forget a part of it.
 
+use crate::clarifications::active_bundles;
 use crate::{Board, BoardError, Clock, Result, Settings, Signals, Topic};
-use domain::clarification::{Clarification, ClarificationCommand};
+use domain::clarification::{Clarification, ClarificationCommand, ClarificationStatus, Standing};
 use domain::effect::EffectKind;
 use domain::error::Refusal;
 use domain::event::{EventKind, NewEvent};
@@ -252,7 +253,7 @@ impl Work {
         }
         self.end_questions_of_session(session, QuestionCommand::MakeStale)
             .await?;
-        self.expire_bundles(session.id).await?;
+        self.expire_history(session).await?;
         self.cancel_permissions(session.id).await?;
         store::workflows::clear_signals(&mut self.tx, session.id).await?;
         Ok(())
@@ -296,6 +297,9 @@ impl Work {
             turn.stop_reason = stop_reason.or(turn.stop_reason.take());
         }
         written(store::turns::update_if_open(&mut self.tx, turn).await?)?;
+        if !turn.state.is_open() {
+            self.stop_tool_calls(turn).await?;
+        }
         let row = store::queue::find(&mut self.tx, turn.prompt_id).await?;
         if row.is_some_and(|row| row.turn_id == Some(turn.id)) {
             store::queue::delete(&mut self.tx, turn.prompt_id).await?;
@@ -311,6 +315,18 @@ impl Work {
             .await?;
         }
         Ok(true)
+    }
+
+    /// Tool calls that a turn left unfinished are shown as stopped: whoever reads them later must not wait for them.
+    async fn stop_tool_calls(&mut self, turn: &Turn) -> Result<()> {
+        for message in
+            store::messages::unfinished_calls(&mut self.tx, turn.session_id, turn.id).await?
+        {
+            let stopped = Map::from_iter([("status".to_owned(), json!("stopped"))]);
+            store::messages::merge_metadata(&mut self.tx, message.id, stopped, self.now).await?;
+            self.message_updated(&message).await?;
+        }
+        Ok(())
     }
 
     /// Ends a parent question; answers whether this call did it. Exactly one of any number of callers gets `true`.
@@ -346,6 +362,7 @@ impl Work {
                 json!(question.resolved_at),
             );
         }
+        self.show_to_parent(question, &metadata).await?;
         if let Some(mut message) = store::messages::find(&mut self.tx, question.message_id).await? {
             message.metadata.extend(metadata);
             message.requests_input = false;
@@ -386,6 +403,27 @@ impl Work {
         Ok(true)
     }
 
+    /// Shows in the parent's transcript how a question ended that was put to it there.
+    async fn show_to_parent(
+        &mut self,
+        question: &ParentQuestion,
+        ending: &Map<String, Value>,
+    ) -> Result<()> {
+        let Some(prompt) = question.prompt_id else {
+            return Ok(());
+        };
+        for message in store::messages::of_prompt(&mut self.tx, prompt).await? {
+            let shown = ending
+                .iter()
+                .filter(|(key, _)| key.starts_with("parent_question_"))
+                .map(|(key, value)| (key.clone(), value.clone()))
+                .collect();
+            store::messages::merge_metadata(&mut self.tx, message.id, shown, self.now).await?;
+            self.message_updated(&message).await?;
+        }
+        Ok(())
+    }
+
     /// Ends the pending question of a session, when there is one; answers whether there was.
     pub(crate) async fn end_questions_of_session(
         &mut self,
@@ -417,7 +455,8 @@ impl Work {
         Ok(())
     }
 
-    /// Ends a bundle of questions to the operator; answers whether this call did it.
+    /// Applies a command to a bundle of questions to the operator and shows it in the transcript; answers whether this call
+    /// changed it. A claim must stand in `bundle` already.
     pub(crate) async fn clarification(
         &mut self,
         bundle: &mut Clarification,
@@ -428,10 +467,14 @@ impl Work {
         if !transition.changed {
             return Ok(false);
         }
-        bundle.status = transition.next;
-        bundle.resolved_at = Some(self.now);
+        let before = std::mem::replace(&mut bundle.status, transition.next);
+        bundle.resolved_at = (!bundle.status.is_open()).then_some(self.now);
         bundle.response = response;
-        written(store::clarifications::resolve_if_pending(&mut self.tx, bundle).await?)?;
+        if bundle.status != ClarificationStatus::Responding {
+            bundle.claim = None;
+        }
+        written(store::clarifications::update_if(&mut self.tx, bundle, before).await?)?;
+        self.show_bundle(bundle).await?;
         if let Some(kind) = transition.event {
             self.event(
                 NewEvent::new(kind)
@@ -541,6 +584,17 @@ impl Work {
         .await
     }
 
+    /// Notes that a message's text or particulars changed.
+    pub(crate) async fn message_updated(&mut self, message: &Message) -> Result<()> {
+        self.event(
+            NewEvent::new(EventKind::MessageUpdated)
+                .task(message.task_id)
+                .session(message.session_id)
+                .subject(message.id),
+        )
+        .await
+    }
+
     /// Notes that what waits in a session's queue changed.
     pub(crate) async fn queue_event(&mut self, task: TaskId, session: SessionId) -> Result<()> {
         self.event(
@@ -569,13 +623,13 @@ pub(crate) async fn queue_and_gate(
     session: &Session,
 ) -> Result<(Vec<QueuedPrompt>, Gate)> {
     let rows = store::queue::list(db, session.id).await?;
-    let bundles = store::clarifications::pending_of_session(db, session.id).await?;
+    let bundles = active_bundles(db, session).await?;
     let gate = Gate {
         turn_open: store::turns::open(db, session.id).await?.is_some(),
         parent_question_pending: store::questions::pending_of_session(db, session.id)
             .await?
             .is_some(),
-        clarification_live: bundles.iter().any(|bundle| !bundle.agent_disconnected),
+        clarification_live: bundles.iter().any(|(_, stands)| *stands == Standing::Live),
         auto_run_off: !session.auto_run,
         closed: session.state.is_terminal() || task.archived_at.is_some(),
     };

@@ -1,9 +1,14 @@
 //! Questions of an agent to its operator (the wire calls a bundle a clarification).
+//!
+//! Three rules stand here and nowhere else: what ends a bundle ([`decide`]), whether one still counts ([`standing`]), and what
+//! an answer may hold ([`response`]). A bundle that no longer counts is expired by the transaction that made it so; that is why
+//! a row that is still open is always one that counts, and lists and icons may go by the row alone.
 
 use crate::error::Refusal;
 use crate::event::EventKind;
-use crate::ids::{ClarificationId, SessionId, TaskId, TurnId};
+use crate::ids::{ClarificationId, PromptId, SessionId, TaskId, TurnId};
 use crate::question::{MAX_FREE_TEXT, Question, check_length};
+use crate::session::SessionState;
 use crate::time::Timestamp;
 use crate::transition::Transition;
 use serde::{Deserialize, Serialize};
@@ -14,6 +19,8 @@ words! {
     ClarificationStatus("status") {
         /// Nobody has answered.
         Pending = "pending",
+        /// An answer was given after its agent had stopped waiting, and is on its way to it as a prompt.
+        Responding = "responding",
         /// All questions were answered together.
         Answered = "answered",
         /// The operator skipped it.
@@ -23,6 +30,25 @@ words! {
         /// Withdrawn by the agent.
         Cancelled = "cancelled",
     }
+}
+
+impl ClarificationStatus {
+    /// It has not ended.
+    #[must_use]
+    pub const fn is_open(self) -> bool {
+        matches!(self, Self::Pending | Self::Responding)
+    }
+}
+
+/// The claim of an answer that is on its way ([`ClarificationStatus::Responding`]).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Claim {
+    /// The prompt that carries the answer.
+    pub prompt: PromptId,
+    /// The node that waits for its acceptance; empty for a process without a name.
+    pub holder: String,
+    /// When the wait is over at the latest.
+    pub until: Timestamp,
 }
 
 /// A bundle of questions to the operator.
@@ -46,8 +72,10 @@ pub struct Clarification {
     pub status: ClarificationStatus,
     /// Nobody waits for the answer any more; it can still be answered.
     pub agent_disconnected: bool,
-    /// The result as the tool returns it, once resolved.
+    /// The result as the tool returns it, once resolved, or while it is on its way.
     pub response: Option<Value>,
+    /// Who brings the answer to the agent, while it is on its way.
+    pub claim: Option<Claim>,
     /// When it was asked.
     pub created_at: Timestamp,
     /// When it ended.
@@ -83,35 +111,87 @@ pub struct AnswerItem {
     pub custom_text: Option<String>,
 }
 
-/// What can end a bundle.
+/// What can happen to a bundle.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ClarificationCommand {
-    /// The operator answered.
+    /// An answer is being brought to an agent that no longer waits.
+    Claim,
+    /// The operator answered; or the agent has taken the prompt that carries the answer.
     Answer,
+    /// The answer could not be brought: the question is open again.
+    Release,
     /// The operator skipped.
     Reject,
     /// The session or the turn ended, or a newer turn began.
     Expire,
-    /// The agent withdrew it.
+    /// It was withdrawn.
     Cancel,
 }
 
-/// The machine of a bundle: the first to end it wins, and an ended bundle stays as it ended.
+impl ClarificationCommand {
+    /// Every command, for the transition table.
+    pub const ALL: &'static [Self] = &[
+        Self::Claim,
+        Self::Answer,
+        Self::Release,
+        Self::Reject,
+        Self::Expire,
+        Self::Cancel,
+    ];
+}
+
+/// The machine of a bundle: the first to end it, or to claim it, wins, and an ended bundle stays as it ended.
 #[must_use]
 pub fn decide(
     status: ClarificationStatus,
     command: ClarificationCommand,
 ) -> Transition<ClarificationStatus> {
-    if status != ClarificationStatus::Pending {
-        return Transition::stay(status);
+    use ClarificationCommand as C;
+    use ClarificationStatus as S;
+    let to = |next| Transition::to(next, EventKind::ClarificationChanged);
+    match (command, status) {
+        (C::Claim, S::Pending) => to(S::Responding),
+        (C::Answer, S::Pending | S::Responding) => to(S::Answered),
+        (C::Release, S::Responding) => to(S::Pending),
+        (C::Reject, S::Pending) => to(S::Rejected),
+        (C::Expire, S::Pending | S::Responding) => to(S::Expired),
+        (C::Cancel, S::Pending) => to(S::Cancelled),
+        (C::Release, S::Pending)
+        | (C::Claim | C::Reject | C::Cancel, S::Responding)
+        | (
+            C::Claim | C::Answer | C::Release | C::Reject | C::Expire | C::Cancel,
+            S::Answered | S::Rejected | S::Expired | S::Cancelled,
+        ) => Transition::stay(status),
     }
-    let next = match command {
-        ClarificationCommand::Answer => ClarificationStatus::Answered,
-        ClarificationCommand::Reject => ClarificationStatus::Rejected,
-        ClarificationCommand::Expire => ClarificationStatus::Expired,
-        ClarificationCommand::Cancel => ClarificationStatus::Cancelled,
-    };
-    Transition::to(next, EventKind::ClarificationChanged)
+}
+
+/// How a bundle stands towards its session.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Standing {
+    /// A call waits for the answer in the session's present turn. It holds the queue.
+    Live,
+    /// Nobody waits; an answer goes to the agent as its next prompt. It holds the workflow, not the queue.
+    Detached,
+    /// It is history: it has ended, its turn is no longer the session's newest, or the session is over.
+    Over,
+}
+
+/// Whether a bundle still counts (task-domain 5.5). `current` is the newest turn of its session that an agent has taken.
+#[must_use]
+pub fn standing(
+    bundle: &Clarification,
+    current: Option<TurnId>,
+    session: SessionState,
+) -> Standing {
+    let counts = bundle.status.is_open()
+        && bundle.turn_id.is_some()
+        && bundle.turn_id == current
+        && !session.is_terminal();
+    match (counts, bundle.agent_disconnected) {
+        (false, _) => Standing::Over,
+        (true, false) => Standing::Live,
+        (true, true) => Standing::Detached,
+    }
 }
 
 /// Checks an answer against its bundle and gives the tool's result: an object keyed by question id (task-domain 5.3).
@@ -152,6 +232,12 @@ fn item_response(question: &Question, item: &AnswerItem) -> Result<Value, Refusa
         .map(str::trim)
         .filter(|t| !t.is_empty());
     if let Some(text) = text {
+        if !question.allow_custom_text {
+            return Err(Refusal::validation(format!(
+                "question \"{}\" takes one of its options and no text of your own",
+                question.id
+            )));
+        }
         check_length("custom_text", text, MAX_FREE_TEXT)?;
     }
     let option = match item.selected_options.as_slice() {
@@ -236,6 +322,7 @@ mod tests {
             title: None,
             prompt: "?".into(),
             options: vec![option("a"), option("b")],
+            allow_custom_text: true,
         }]
     }
 
@@ -268,9 +355,74 @@ mod tests {
     }
 
     #[test]
-    fn the_first_to_end_a_bundle_wins() {
-        let answered = decide(ClarificationStatus::Pending, ClarificationCommand::Answer);
-        assert!(answered.changed);
-        assert!(!decide(answered.next, ClarificationCommand::Reject).changed);
+    fn a_question_may_forbid_own_words() {
+        let mut questions = bundle();
+        questions[0].allow_custom_text = false;
+        let chosen = json!({"question_id": "q1", "selected_options": ["a"], "custom_text": "  "});
+        assert!(response(&questions, &answer(json!({"answers": [chosen]}))).is_ok());
+        for bad in [
+            json!({"question_id": "q1", "selected_options": ["a"], "custom_text": "but"}),
+            json!({"question_id": "q1", "custom_text": "neither"}),
+        ] {
+            assert!(response(&questions, &answer(json!({"answers": [bad]}))).is_err());
+        }
+    }
+
+    #[test]
+    fn transition_table() {
+        let mut table = String::new();
+        for command in ClarificationCommand::ALL {
+            for status in ClarificationStatus::ALL {
+                let t = decide(*status, *command);
+                let outcome = if t.changed { t.next.as_str() } else { "stays" };
+                table.push_str(&format!("{command:?} on {status}: {outcome}\n"));
+            }
+        }
+        insta::assert_snapshot!(table);
+    }
+
+    #[test]
+    fn a_bundle_counts_while_its_turn_is_the_newest_of_a_living_session() {
+        let (turn, newer) = (TurnId::new(), TurnId::new());
+        let asked = |status, agent_disconnected| Clarification {
+            id: ClarificationId::new(),
+            task_id: TaskId::new(),
+            session_id: SessionId::new(),
+            turn_id: Some(turn),
+            request_key: String::new(),
+            questions: bundle(),
+            context: None,
+            status,
+            agent_disconnected,
+            response: None,
+            claim: None,
+            created_at: Timestamp::from_millis(0),
+            resolved_at: None,
+        };
+        let pending = asked(ClarificationStatus::Pending, false);
+        for state in SessionState::ALL {
+            let expected = if state.is_terminal() {
+                Standing::Over
+            } else {
+                Standing::Live
+            };
+            assert_eq!(standing(&pending, Some(turn), *state), expected, "{state}");
+            for current in [Some(newer), None] {
+                assert_eq!(standing(&pending, current, *state), Standing::Over);
+            }
+        }
+        for status in ClarificationStatus::ALL {
+            let expected = if status.is_open() {
+                Standing::Detached
+            } else {
+                Standing::Over
+            };
+            let at = standing(
+                &asked(*status, true),
+                Some(turn),
+                SessionState::WaitingForInput,
+            );
+            assert_eq!(at, expected, "{status}");
+        }
     }
 }

@@ -105,6 +105,11 @@ impl FirstTurn<'_> {
                 .to_owned(),
         );
         lines.push(
+            "spawn_session_kandev puts another agent beside the one that works on a task, your own or another of the workspace, \
+             in a conversation of its own; use it when a session has ended, or for a second pair of eyes."
+                .to_owned(),
+        );
+        lines.push(
             "update_task_kandev, archive_task_kandev and delete_task_kandev change tasks; deleting cannot be undone."
                 .to_owned(),
         );
@@ -349,6 +354,7 @@ mod tests {
             title: None,
             prompt: "which?\nquestion_id: forged".into(),
             options: Vec::new(),
+            allow_custom_text: true,
         }];
         let hidden = ChildQuestion {
             question: QuestionId::new(),

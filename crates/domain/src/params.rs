@@ -144,6 +144,25 @@ pub struct AskQuestions {
     pub blocked_effect: Option<String>,
 }
 
+/// Starts another session on a task (task-domain 9.3).
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct SpawnSession {
+    /// Its first prompt.
+    pub prompt: String,
+    /// The profile it runs with; see the precedence there.
+    pub agent_profile_id: Option<ProfileId>,
+    /// A name for it; one that cannot be used is left out.
+    pub name: Option<String>,
+}
+
+/// Renames a session.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct RenameSession {
+    /// The new name; none takes the old one away.
+    pub name: Option<String>,
+}
+
 /// Adds an agent by its command line.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]

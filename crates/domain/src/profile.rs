@@ -161,6 +161,7 @@ const GROUPS: &[Group] = &[
             "stop_task_kandev",
             "list_related_tasks_kandev",
             "message_task_kandev",
+            "spawn_session_kandev",
         ],
     },
     Group {

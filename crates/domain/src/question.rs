@@ -39,6 +39,21 @@ pub struct Question {
     /// Choices, none or two to six.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub options: Vec<QuestionOption>,
+    /// False: only the offered options may be chosen. Said only when it is false.
+    #[serde(default = "yes", skip_serializing_if = "is_true")]
+    pub allow_custom_text: bool,
+}
+
+const fn yes() -> bool {
+    true
+}
+
+#[expect(
+    clippy::trivially_copy_pass_by_ref,
+    reason = "the signature that serde calls"
+)]
+const fn is_true(flag: &bool) -> bool {
+    *flag
 }
 
 /// A choice.
@@ -67,6 +82,9 @@ pub struct QuestionInput {
     /// See [`Question::options`].
     #[serde(default)]
     pub options: Option<Vec<OptionInput>>,
+    /// See [`Question::allow_custom_text`].
+    #[serde(default)]
+    pub allow_custom_text: Option<bool>,
 }
 
 /// An option as an agent sends it.
@@ -134,6 +152,9 @@ pub fn normalise(inputs: &[QuestionInput], audience: Audience) -> Result<Vec<Que
             title,
             prompt: prompt.to_owned(),
             options,
+            // A parent answers in words whatever it is offered.
+            allow_custom_text: audience == Audience::Parent
+                || input.allow_custom_text.unwrap_or(true),
         });
     }
     Ok(questions)

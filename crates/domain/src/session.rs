@@ -95,6 +95,34 @@ impl Session {
     }
 }
 
+/// Longest name of a session, in code points.
+pub const MAX_NAME: usize = 120;
+
+/// Checks a name: one line of at most [`MAX_NAME`] code points. Gives it trimmed; a blank one is none.
+pub fn check_name(name: &str) -> Result<Option<String>, Refusal> {
+    let name = name.trim();
+    let length = name.chars().count();
+    if length > MAX_NAME {
+        return Err(Refusal::validation(format!(
+            "the name has {length} characters and may have {MAX_NAME}"
+        )));
+    }
+    if name.chars().any(char::is_control) {
+        return Err(Refusal::validation(
+            "the name must be a single line without control characters",
+        ));
+    }
+    Ok((!name.is_empty()).then(|| name.to_owned()))
+}
+
+/// Which of the sessions that are left becomes primary when the primary one is gone: the newest that can still be talked to,
+/// or else the newest.
+#[must_use]
+pub fn successor(left: &[Session]) -> Option<&Session> {
+    left.iter()
+        .max_by_key(|session| (!session.state.is_terminal(), session.created_at, session.id))
+}
+
 /// What can happen to a session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum SessionCommand {
@@ -217,6 +245,18 @@ mod tests {
             }
         }
         insta::assert_snapshot!(table);
+    }
+
+    #[test]
+    fn a_name_is_one_line_of_120_code_points() {
+        assert_eq!(
+            check_name(&"🛫".repeat(MAX_NAME)).unwrap(),
+            Some("🛫".repeat(MAX_NAME))
+        );
+        assert!(check_name(&"🛫".repeat(MAX_NAME + 1)).is_err());
+        assert!(check_name("two\nlines").is_err());
+        assert_eq!(check_name("  ").unwrap(), None);
+        assert_eq!(check_name(" Review ").unwrap().as_deref(), Some("Review"));
     }
 
     #[test]

@@ -91,6 +91,8 @@ pub struct TaskView {
     pub primary_session_pending_action: Option<PendingAction>,
     /// What any session of the task needs from somebody.
     pub task_pending_action: Option<PendingAction>,
+    /// Of which moment these are.
+    pub pending_action_revision: Revision,
     /// Whether what is needed is the operator's: false while an autopilot child waits for its parent.
     pub needs_operator: bool,
     /// Number of sessions.
@@ -145,6 +147,8 @@ pub struct SessionView {
     pub error_message: Option<String>,
     /// What it needs from somebody.
     pub pending_action: Option<PendingAction>,
+    /// Of which moment that is.
+    pub pending_action_revision: Revision,
     /// See [`crate::session::Session`].
     pub auto_run: bool,
     /// Prompts that wait, without questions between tasks and answers to them.
@@ -159,6 +163,19 @@ pub struct SessionView {
     pub created_at: Timestamp,
     /// Last change.
     pub updated_at: Timestamp,
+}
+
+/// A session was started on a task (task-domain 9.3).
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct SpawnedSession {
+    /// The task it works on.
+    pub task_id: TaskId,
+    /// The new session.
+    pub session_id: SessionId,
+    /// Where it stands.
+    pub state: SessionState,
+    /// The profile it really runs with.
+    pub agent_profile_id: ProfileId,
 }
 
 /// A message of a transcript. Hidden context is never in it; only whether there was some.
@@ -340,8 +357,73 @@ pub struct ClarificationView {
     pub context: Option<String>,
     /// The agent no longer waits; an answer is delivered as its next prompt.
     pub agent_disconnected: bool,
+    /// Where it stands.
+    pub status: crate::clarification::ClarificationStatus,
+    /// The recorded result, once there is one.
+    pub response: Option<Value>,
     /// Since when.
     pub created_at: Timestamp,
+    /// When it ended.
+    pub resolved_at: Option<Timestamp>,
+}
+
+/// Which of two projections of a pending action is the newer one: a client drops what is older than what it shows
+/// (task-domain 5.5).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct Revision {
+    /// Which database: another number means that nothing known of before counts.
+    pub epoch: i64,
+    /// The position in its event log that the projection was read at.
+    pub sequence: i64,
+}
+
+impl Revision {
+    /// Whether a projection of this revision may replace one of `shown`.
+    #[must_use]
+    pub const fn replaces(self, shown: Self) -> bool {
+        self.epoch != shown.epoch || self.sequence >= shown.sequence
+    }
+}
+
+/// Everything that waits for the operator, of one moment.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct InboxView {
+    /// Oldest first.
+    pub items: Vec<InboxItem>,
+    /// Position in the event log at which this was read.
+    pub as_of: i64,
+}
+
+/// One question or permission that waits, with the task that asks.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct InboxItem {
+    /// The task that asks.
+    pub task_id: TaskId,
+    /// Its title.
+    pub task_title: String,
+    /// Its workspace.
+    pub workspace_id: WorkspaceId,
+    /// The session that asks.
+    pub session_id: SessionId,
+    /// What is asked.
+    #[serde(flatten)]
+    pub ask: InboxAsk,
+}
+
+/// What is asked of the operator.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum InboxAsk {
+    /// Questions.
+    Clarification {
+        /// The bundle.
+        clarification: ClarificationView,
+    },
+    /// A permission.
+    Permission {
+        /// The request.
+        permission: PermissionView,
+    },
 }
 
 /// What became of an operator's answer (task-domain 5.3).

@@ -2,15 +2,28 @@
 
 use crate::row::{Columns, flag, opt, opt_millis, opt_text, text, to_json};
 use crate::{Result, Snapshot, Tx, Write};
-use domain::clarification::{Clarification, ClarificationStatus};
-use domain::ids::{ClarificationId, SessionId, TaskId};
+use domain::clarification::{Claim, Clarification, ClarificationStatus};
+use domain::ids::{ClarificationId, PromptId, SessionId, TaskId, TurnId};
+use domain::time::Timestamp;
 use sqlx::AssertSqlSafe;
 use sqlx::any::AnyRow;
 
 const COLUMNS: &str = "id, task_id, session_id, turn_id, request_key, questions, context, status, agent_disconnected, response, \
-                       created_at, resolved_at";
+                       claim_prompt_id, claim_holder, claim_until, created_at, resolved_at";
 
 fn read(row: &AnyRow) -> Result<Clarification> {
+    let claim = match (
+        row.opt_id("claim_prompt_id")?,
+        row.opt_text("claim_holder")?,
+        row.opt_time("claim_until")?,
+    ) {
+        (Some(prompt), Some(holder), Some(until)) => Some(Claim {
+            prompt,
+            holder,
+            until,
+        }),
+        _ => None,
+    };
     Ok(Clarification {
         id: row.id("id")?,
         task_id: row.id("task_id")?,
@@ -22,15 +35,17 @@ fn read(row: &AnyRow) -> Result<Clarification> {
         status: row.word("status", ClarificationStatus::parse)?,
         agent_disconnected: row.flag("agent_disconnected")?,
         response: row.opt_json("response")?,
+        claim,
         created_at: row.time("created_at")?,
         resolved_at: row.opt_time("resolved_at")?,
     })
 }
 
-/// Adds a bundle. A second pending one of the same call is [`crate::StoreError::Unique`].
+/// Adds a bundle. A second open one of the same call is [`crate::StoreError::Unique`].
 pub async fn insert(tx: &mut Tx, bundle: &Clarification) -> Result<()> {
     sqlx::query(AssertSqlSafe(format!(
-        "insert into operator_questions ({COLUMNS}) values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)"
+        "insert into operator_questions ({COLUMNS}) values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, \
+         $13, $14, $15)"
     )))
     .bind(bundle.id.to_string())
     .bind(bundle.task_id.to_string())
@@ -42,6 +57,9 @@ pub async fn insert(tx: &mut Tx, bundle: &Clarification) -> Result<()> {
     .bind(bundle.status.as_str())
     .bind(flag(bundle.agent_disconnected))
     .bind(bundle.response.as_ref().map(|r| to_json("response", r)).transpose()?)
+    .bind(opt(bundle.claim.as_ref().map(|c| &c.prompt)))
+    .bind(bundle.claim.as_ref().map(|c| text(&c.holder)))
+    .bind(opt_millis(bundle.claim.as_ref().map(|c| c.until)))
     .bind(bundle.created_at.millis())
     .bind(opt_millis(bundle.resolved_at))
     .execute(tx.connection())
@@ -49,15 +67,25 @@ pub async fn insert(tx: &mut Tx, bundle: &Clarification) -> Result<()> {
     Ok(())
 }
 
-/// Ends a bundle that is still pending. Of any number of attempts exactly one is [`Write::Changed`].
-pub async fn resolve_if_pending(tx: &mut Tx, bundle: &Clarification) -> Result<Write> {
+/// Writes where a bundle stands, its response and its claim, if it still stands where it was read. Of any number of attempts from
+/// one status exactly one is [`Write::Changed`].
+pub async fn update_if(
+    tx: &mut Tx,
+    bundle: &Clarification,
+    before: ClarificationStatus,
+) -> Result<Write> {
     let done = sqlx::query(
-        "update operator_questions set status = $1, response = $2, resolved_at = $3 where id = $4 and status = 'pending'",
+        "update operator_questions set status = $1, response = $2, resolved_at = $3, claim_prompt_id = $4, claim_holder = $5, \
+         claim_until = $6 where id = $7 and status = $8",
     )
     .bind(bundle.status.as_str())
     .bind(bundle.response.as_ref().map(|r| to_json("response", r)).transpose()?)
     .bind(opt_millis(bundle.resolved_at))
+    .bind(opt(bundle.claim.as_ref().map(|c| &c.prompt)))
+    .bind(bundle.claim.as_ref().map(|c| text(&c.holder)))
+    .bind(opt_millis(bundle.claim.as_ref().map(|c| c.until)))
     .bind(bundle.id.to_string())
+    .bind(before.as_str())
     .execute(tx.connection())
     .await?;
     Ok(Write::from_rows(done.rows_affected()))
@@ -80,6 +108,22 @@ pub async fn set_disconnected(
     Ok(done.rows_affected() == 1)
 }
 
+/// Notes that nobody waits any more for what the session's turn `turn` asked: one statement, which gives the bundles that it
+/// changed. Doing it again changes none.
+pub async fn detach(tx: &mut Tx, session: SessionId, turn: TurnId) -> Result<Vec<ClarificationId>> {
+    sqlx::query(
+        "update operator_questions set agent_disconnected = 1 \
+         where session_id = $1 and turn_id = $2 and status = 'pending' and agent_disconnected = 0 returning id",
+    )
+    .bind(session.to_string())
+    .bind(turn.to_string())
+    .fetch_all(tx.connection())
+    .await?
+    .iter()
+    .map(|row| row.id("id"))
+    .collect()
+}
+
 /// One bundle.
 pub async fn find(db: &mut Snapshot, id: ClarificationId) -> Result<Option<Clarification>> {
     sqlx::query(AssertSqlSafe(format!(
@@ -93,22 +137,65 @@ pub async fn find(db: &mut Snapshot, id: ClarificationId) -> Result<Option<Clari
     .transpose()
 }
 
-/// The pending bundles of a session, oldest first.
-pub async fn pending_of_session(
-    db: &mut Snapshot,
-    session: SessionId,
-) -> Result<Vec<Clarification>> {
-    pending(db, "session_id", session.to_string()).await
-}
-
-/// The pending bundles of a task, oldest first.
-pub async fn pending_of_task(db: &mut Snapshot, task: TaskId) -> Result<Vec<Clarification>> {
-    pending(db, "task_id", task.to_string()).await
-}
-
-async fn pending(db: &mut Snapshot, column: &str, key: String) -> Result<Vec<Clarification>> {
+/// The bundle whose answer this prompt carries, while it is on its way.
+pub async fn claimed_by(db: &mut Snapshot, prompt: PromptId) -> Result<Option<Clarification>> {
     sqlx::query(AssertSqlSafe(format!(
-        "select {COLUMNS} from operator_questions where {column} = $1 and status = 'pending' order by created_at, id"
+        "select {COLUMNS} from operator_questions where claim_until is not null and claim_prompt_id = $1"
+    )))
+    .bind(prompt.to_string())
+    .fetch_optional(db.connection())
+    .await?
+    .as_ref()
+    .map(read)
+    .transpose()
+}
+
+/// Bundles whose answer is on its way and that nobody sees through any more: those of `holder`, which has just started, and
+/// those whose time is over.
+pub async fn abandoned(
+    db: &mut Snapshot,
+    holder: Option<&str>,
+    now: Timestamp,
+) -> Result<Vec<Clarification>> {
+    sqlx::query(AssertSqlSafe(format!(
+        "select {COLUMNS} from operator_questions where claim_until is not null and (claim_holder = $1 or claim_until < $2) \
+         order by id"
+    )))
+    .bind(holder)
+    .bind(now.millis())
+    .fetch_all(db.connection())
+    .await?
+    .iter()
+    .map(read)
+    .collect()
+}
+
+/// The open bundles of all tasks, oldest first, at most `limit`.
+pub async fn open_of_all(db: &mut Snapshot, limit: i64) -> Result<Vec<Clarification>> {
+    sqlx::query(AssertSqlSafe(format!(
+        "select {COLUMNS} from operator_questions where resolved_at is null order by created_at, id limit $1"
+    )))
+    .bind(limit)
+    .fetch_all(db.connection())
+    .await?
+    .iter()
+    .map(read)
+    .collect()
+}
+
+/// The open bundles of a session, oldest first.
+pub async fn open_of_session(db: &mut Snapshot, session: SessionId) -> Result<Vec<Clarification>> {
+    open(db, "session_id", session.to_string()).await
+}
+
+/// The open bundles of a task, oldest first.
+pub async fn open_of_task(db: &mut Snapshot, task: TaskId) -> Result<Vec<Clarification>> {
+    open(db, "task_id", task.to_string()).await
+}
+
+async fn open(db: &mut Snapshot, column: &str, key: String) -> Result<Vec<Clarification>> {
+    sqlx::query(AssertSqlSafe(format!(
+        "select {COLUMNS} from operator_questions where {column} = $1 and resolved_at is null order by created_at, id"
     )))
     .bind(key)
     .fetch_all(db.connection())

@@ -2,7 +2,7 @@
 
 use crate::row::{Columns, flag, opt, opt_text, text, to_json};
 use crate::{Result, Snapshot, Tx};
-use domain::ids::{MessageId, SessionId};
+use domain::ids::{MessageId, PromptId, SessionId, TurnId};
 use domain::message::{AuthorType, Message, MessageType};
 use domain::time::Timestamp;
 use serde_json::{Map, Value};
@@ -98,6 +98,68 @@ pub async fn find(db: &mut Snapshot, id: MessageId) -> Result<Option<Message>> {
     .as_ref()
     .map(read)
     .transpose()
+}
+
+/// The messages of one type that a turn has made, in order.
+pub async fn of_turn(
+    db: &mut Snapshot,
+    session: SessionId,
+    turn: TurnId,
+    message_type: MessageType,
+) -> Result<Vec<Message>> {
+    sqlx::query(AssertSqlSafe(format!(
+        "select {COLUMNS} from messages where session_id = $1 and turn_id = $2 and message_type = $3 order by seq"
+    )))
+    .bind(session.to_string())
+    .bind(turn.to_string())
+    .bind(message_type.as_str())
+    .fetch_all(db.connection())
+    .await?
+    .iter()
+    .map(read)
+    .collect()
+}
+
+/// The messages that a prompt became: one for each turn in which it was tried.
+pub async fn of_prompt(db: &mut Snapshot, prompt: PromptId) -> Result<Vec<Message>> {
+    sqlx::query(AssertSqlSafe(format!(
+        "select {COLUMNS} from messages \
+         where session_id in (select session_id from turns where prompt_id = $1) \
+         and turn_id in (select id from turns where prompt_id = $1) and author_type = 'user' order by seq"
+    )))
+    .bind(prompt.to_string())
+    .fetch_all(db.connection())
+    .await?
+    .iter()
+    .map(read)
+    .collect()
+}
+
+/// The tool calls of a turn that have not ended, in order.
+pub async fn unfinished_calls(
+    db: &mut Snapshot,
+    session: SessionId,
+    turn: TurnId,
+) -> Result<Vec<Message>> {
+    // Narrowed down by the text of the metadata, since a turn may have thousands of calls with much output; then looked at.
+    let found = sqlx::query(AssertSqlSafe(format!(
+        "select {COLUMNS} from messages where session_id = $1 and turn_id = $2 \
+         and message_type in ('tool_call', 'tool_edit', 'tool_read', 'tool_execute') \
+         and (metadata like '%\"status\":\"pending\"%' or metadata like '%\"status\":\"in_progress\"%') order by seq"
+    )))
+    .bind(session.to_string())
+    .bind(turn.to_string())
+    .fetch_all(db.connection())
+    .await?;
+    let mut calls = Vec::new();
+    for row in &found {
+        let message = read(row)?;
+        let status = message.metadata.get("status").and_then(Value::as_str);
+        if matches!(status, Some("pending" | "in_progress")) {
+            calls.push(message);
+        }
+    }
+    Ok(calls)
 }
 
 /// Where in a transcript to read.

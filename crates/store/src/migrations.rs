@@ -27,6 +27,12 @@ const STEPS: &[(i64, &str, &str, &str)] = &[
         include_str!("../migrations/sqlite/0004_plans.sql"),
         include_str!("../migrations/postgres/0004_plans.sql"),
     ),
+    (
+        5,
+        "people",
+        include_str!("../migrations/sqlite/0005_people.sql"),
+        include_str!("../migrations/postgres/0005_people.sql"),
+    ),
 ];
 
 /// Brings the schema up to date. Concurrent callers wait for one another.

@@ -73,6 +73,19 @@ pub async fn find(db: &mut Snapshot, id: PermissionId) -> Result<Option<Permissi
     .transpose()
 }
 
+/// The pending requests of all tasks, oldest first, at most `limit`.
+pub async fn pending_of_all(db: &mut Snapshot, limit: i64) -> Result<Vec<Permission>> {
+    sqlx::query(AssertSqlSafe(format!(
+        "select {COLUMNS} from permissions where status = 'pending' order by created_at, id limit $1"
+    )))
+    .bind(limit)
+    .fetch_all(db.connection())
+    .await?
+    .iter()
+    .map(read)
+    .collect()
+}
+
 /// The pending requests of a session, oldest first.
 pub async fn pending_of_session(db: &mut Snapshot, session: SessionId) -> Result<Vec<Permission>> {
     pending(db, "session_id", session.to_string()).await

@@ -88,6 +88,17 @@ pub async fn set_prompt(tx: &mut Tx, id: QuestionId, prompt: PromptId) -> Result
     Ok(())
 }
 
+/// Notes that no prompt carries the question to the parent any more, unless it was delivered already.
+pub async fn clear_prompt(tx: &mut Tx, id: QuestionId) -> Result<()> {
+    sqlx::query(
+        "update parent_questions set prompt_id = null where id = $1 and delivered_at is null",
+    )
+    .bind(id.to_string())
+    .execute(tx.connection())
+    .await?;
+    Ok(())
+}
+
 /// Notes that the parent's agent accepted the prompt.
 pub async fn set_delivered(tx: &mut Tx, id: QuestionId, at: Timestamp) -> Result<()> {
     sqlx::query(

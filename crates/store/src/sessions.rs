@@ -93,6 +93,15 @@ pub async fn update(tx: &mut Tx, session: &Session) -> Result<Write> {
     Ok(Write::from_rows(done.rows_affected()))
 }
 
+/// Removes a session with everything that hangs on it: turns, messages, prompts, questions, permissions, tokens.
+pub async fn delete(tx: &mut Tx, id: SessionId) -> Result<()> {
+    sqlx::query("delete from sessions where id = $1")
+        .bind(id.to_string())
+        .execute(tx.connection())
+        .await?;
+    Ok(())
+}
+
 /// One session.
 pub async fn find(db: &mut Snapshot, id: SessionId) -> Result<Option<Session>> {
     sqlx::query(AssertSqlSafe(format!(

@@ -123,6 +123,19 @@ pub async fn came_of(db: &mut Snapshot, session: SessionId, prompt: PromptId) ->
     Ok(row.int("turns")? > 0)
 }
 
+/// The newest turn of the session that its agent has taken, over or not. One that is only on its way makes nothing history.
+pub async fn current(db: &mut Snapshot, session: SessionId) -> Result<Option<TurnId>> {
+    sqlx::query(
+        "select id from turns where session_id = $1 and state <> 'dispatching' order by started_at desc, id desc limit 1",
+    )
+    .bind(session.to_string())
+    .fetch_optional(db.connection())
+    .await?
+    .as_ref()
+    .map(|row| row.id("id"))
+    .transpose()
+}
+
 /// How many turns the session has had.
 pub async fn count(db: &mut Snapshot, session: SessionId) -> Result<i64> {
     sqlx::query("select count(*) as turns from turns where session_id = $1")

@@ -5,7 +5,7 @@ use crate::{Result, Snapshot};
 use domain::ids::{StepId, TaskId, WorkflowId, WorkspaceId};
 use domain::session::SessionState;
 use domain::task::{Origin, PendingAction, Priority, TaskState, TitleMode};
-use domain::view::{SessionView, TaskView};
+use domain::view::{Revision, SessionView, TaskView};
 use sqlx::AssertSqlSafe;
 use sqlx::any::AnyRow;
 
@@ -14,7 +14,8 @@ const COLUMNS: &str = "t.id, t.workspace_id, t.workflow_id, t.workflow_step_id, 
     t.position, t.parent_id, t.autopilot, t.origin, t.external_id, t.title_mode, t.agent_profile_id, t.working_directory, \
     t.interrupted_at, t.archived_at, t.created_at, t.updated_at, \
     s.id as session_id, s.state as session_state, s.error_message, a.name as agent_name, \
-    (select count(*) from sessions x where x.task_id = t.id) as session_count";
+    (select count(*) from sessions x where x.task_id = t.id) as session_count, \
+    (select epoch from installation) as epoch, (select coalesce(max(id), 0) from events) as sequence";
 
 const TABLES: &str = "tasks t \
     left join sessions s on s.task_id = t.id and s.is_primary = 1 \
@@ -27,8 +28,8 @@ const PENDING_OF_ONE: &str = "\
         and x.question_id is null and x.answer_for_question_id is null) as queued, \
     (select count(*) from permissions x where x.task_id = t.id and x.status = 'pending') as permissions, \
     (select count(*) from permissions x where x.session_id = s.id and x.status = 'pending') as session_permissions, \
-    (select count(*) from operator_questions x where x.task_id = t.id and x.status = 'pending') as bundles, \
-    (select count(*) from operator_questions x where x.session_id = s.id and x.status = 'pending') as session_bundles, \
+    (select count(*) from operator_questions x where x.task_id = t.id and x.resolved_at is null) as bundles, \
+    (select count(*) from operator_questions x where x.session_id = s.id and x.resolved_at is null) as session_bundles, \
     (select count(*) from parent_questions x where x.child_task_id = t.id and x.status = 'pending') as questions, \
     (select count(*) from parent_questions x where x.child_session_id = s.id and x.status = 'pending') as session_questions, \
     (select min(x.started_at) from turns x where x.task_id = t.id and x.completed_at is null) as turn_started_at";
@@ -50,7 +51,7 @@ const GROUPS: &str = "\
         from permissions x join sessions y on y.id = x.session_id where x.status = 'pending' group by x.task_id) pe \
         on pe.task_id = t.id \
     left join (select x.task_id, count(*) as number, count(case when y.is_primary = 1 then 1 end) as own \
-        from operator_questions x join sessions y on y.id = x.session_id where x.status = 'pending' group by x.task_id) oq \
+        from operator_questions x join sessions y on y.id = x.session_id where x.resolved_at is null group by x.task_id) oq \
         on oq.task_id = t.id \
     left join (select x.child_task_id, count(*) as number, count(case when y.is_primary = 1 then 1 end) as own \
         from parent_questions x join sessions y on y.id = x.child_session_id where x.status = 'pending' \
@@ -66,6 +67,14 @@ const fn pending(permissions: i64, questions: i64) -> Option<PendingAction> {
     } else {
         None
     }
+}
+
+/// Of which moment a projection is: the position in the event log is read with it.
+fn revision(row: &AnyRow) -> Result<Revision> {
+    Ok(Revision {
+        epoch: row.int("epoch")?,
+        sequence: row.int("sequence")?,
+    })
 }
 
 fn read_task(row: &AnyRow) -> Result<TaskView> {
@@ -102,6 +111,7 @@ fn read_task(row: &AnyRow) -> Result<TaskView> {
             row.int("session_bundles")? + row.int("session_questions")?,
         ),
         task_pending_action: pending(permissions, bundles + questions),
+        pending_action_revision: revision(row)?,
         needs_operator: permissions + bundles > 0,
         session_count: row.int("session_count")?,
         queued_prompt_count: row.int("queued")?,
@@ -194,6 +204,37 @@ pub async fn tasks(db: &mut Snapshot, filter: &TaskFilter) -> Result<Vec<TaskVie
         .collect()
 }
 
+/// A task that asks something of the operator.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AskingTask {
+    /// Its id.
+    pub id: TaskId,
+    /// Its title.
+    pub title: String,
+    /// Its workspace.
+    pub workspace_id: WorkspaceId,
+}
+
+/// The tasks whose agents wait for an answer or a permission of the operator, archived ones left out.
+pub async fn asking_tasks(db: &mut Snapshot) -> Result<Vec<AskingTask>> {
+    sqlx::query(
+        "select t.id, t.title, t.workspace_id from tasks t where t.archived_at is null and t.id in \
+         (select task_id from operator_questions where resolved_at is null \
+          union select task_id from permissions where status = 'pending') order by t.id",
+    )
+    .fetch_all(db.connection())
+    .await?
+    .iter()
+    .map(|row| {
+        Ok(AskingTask {
+            id: row.id("id")?,
+            title: row.text("title")?,
+            workspace_id: row.id("workspace_id")?,
+        })
+    })
+    .collect()
+}
+
 /// The sessions of a task, newest first.
 pub async fn sessions(db: &mut Snapshot, task: TaskId) -> Result<Vec<SessionView>> {
     sqlx::query(
@@ -202,9 +243,10 @@ pub async fn sessions(db: &mut Snapshot, task: TaskId) -> Result<Vec<SessionView
          (select count(*) from queued_messages x where x.session_id = s.id and x.state = 'queued' \
          and x.question_id is null and x.answer_for_question_id is null) as queued, \
          (select count(*) from permissions x where x.session_id = s.id and x.status = 'pending') as permissions, \
-         (select count(*) from operator_questions x where x.session_id = s.id and x.status = 'pending') as bundles, \
+         (select count(*) from operator_questions x where x.session_id = s.id and x.resolved_at is null) as bundles, \
          (select count(*) from parent_questions x where x.child_session_id = s.id and x.status = 'pending') as questions, \
-         (select min(x.started_at) from turns x where x.session_id = s.id and x.completed_at is null) as turn_started_at \
+         (select min(x.started_at) from turns x where x.session_id = s.id and x.completed_at is null) as turn_started_at, \
+         (select epoch from installation) as epoch, (select coalesce(max(id), 0) from events) as sequence \
          from sessions s \
          join agent_profiles p on p.id = s.agent_profile_id join agents a on a.id = p.agent_id \
          where s.task_id = $1 order by s.created_at desc, s.id desc",
@@ -226,6 +268,7 @@ pub async fn sessions(db: &mut Snapshot, task: TaskId) -> Result<Vec<SessionView
             workspace_path: row.opt_text("workspace_path")?,
             error_message: row.opt_text("error_message")?,
             pending_action: pending(row.int("permissions")?, row.int("bundles")? + row.int("questions")?),
+            pending_action_revision: revision(row)?,
             auto_run: row.flag("auto_run")?,
             queued_prompt_count: row.int("queued")?,
             turn_started_at: row.opt_time("turn_started_at")?,

@@ -13,6 +13,7 @@ mod envelope;
 mod events;
 mod extract;
 mod health;
+mod inbox;
 mod messages;
 mod metrics;
 pub mod openapi;
@@ -62,6 +63,7 @@ pub fn api_routes() -> Vec<Route> {
         queue::routes(),
         permissions::routes(),
         clarifications::routes(),
+        inbox::routes(),
         agents::routes(),
         profiles::routes(),
         demo::routes(),

@@ -3,12 +3,13 @@
 use super::extract::{Body, Caller, Id, Query, Reply, Wire, id};
 use super::messages::Prompt;
 use super::route::{Parameter, Route};
+use super::tasks::Done;
 use crate::state::AppState;
 use axum::Json;
 use axum::extract::State;
 use domain::ids::SessionId;
 use domain::message::MessageType;
-use domain::params::ConversationPage;
+use domain::params::{ConversationPage, RenameSession};
 use domain::view::{Conversation, MessageOutcome, SessionView};
 use serde::Deserialize;
 
@@ -19,6 +20,16 @@ pub(super) fn routes() -> Vec<Route> {
     vec![
         Route::get("/task-sessions/{id}", get)
             .says("A session.")
+            .answers("Session"),
+        Route::patch("/task-sessions/{id}", rename)
+            .says("Name a session; null takes its name away.")
+            .takes::<RenameSession>()
+            .answers("Session"),
+        Route::delete("/task-sessions/{id}", delete)
+            .says("Remove a session and its transcript for good. One that is still going is stopped first; another becomes primary.")
+            .answers("Done"),
+        Route::post("/task-sessions/{id}/primary", set_primary)
+            .says("Make it the session that unaddressed messages to the task go to.")
             .answers("Session"),
         Route::get("/task-sessions/{id}/messages", messages)
             .says("A page of a session's transcript: the newest when neither before nor after is given.")
@@ -83,6 +94,10 @@ impl Wire for AutoRun {
     const SCHEMA: &'static str = "AutoRun";
 }
 
+impl Wire for RenameSession {
+    const SCHEMA: &'static str = "RenameSession";
+}
+
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 struct MessageQuery {
@@ -99,6 +114,36 @@ async fn get(
     Id(session): Id<SessionId>,
 ) -> Reply<SessionView> {
     Ok(Json(app.board.session_get(&actor, session).await?))
+}
+
+async fn rename(
+    State(app): State<AppState>,
+    Caller(actor): Caller,
+    Id(session): Id<SessionId>,
+    Body(body): Body<RenameSession>,
+) -> Reply<SessionView> {
+    Ok(Json(
+        app.board
+            .session_rename(&actor, session, body.name.as_deref())
+            .await?,
+    ))
+}
+
+async fn delete(
+    State(app): State<AppState>,
+    Caller(actor): Caller,
+    Id(session): Id<SessionId>,
+) -> Reply<Done> {
+    app.board.session_delete(&actor, session).await?;
+    Ok(Done::reply())
+}
+
+async fn set_primary(
+    State(app): State<AppState>,
+    Caller(actor): Caller,
+    Id(session): Id<SessionId>,
+) -> Reply<SessionView> {
+    Ok(Json(app.board.session_set_primary(&actor, session).await?))
 }
 
 async fn messages(

@@ -10,9 +10,9 @@ use axum::extract::State;
 use board::Archived;
 use domain::error::Refusal;
 use domain::ids::TaskId;
-use domain::params::{CreateTask, MoveTask, UpdateTask};
+use domain::params::{CreateTask, MoveTask, SpawnSession, UpdateTask};
 use domain::view::{
-    MessageOutcome, RelatedTasks, SessionView, TaskCreated, TaskPageView, TaskView,
+    MessageOutcome, RelatedTasks, SessionView, SpawnedSession, TaskCreated, TaskPageView, TaskView,
 };
 use domain::workflow::Step;
 use http::StatusCode;
@@ -54,6 +54,10 @@ pub(super) fn routes() -> Vec<Route> {
         Route::get("/tasks/{id}/sessions", sessions)
             .says("The sessions of a task, newest first.")
             .answers("SessionList"),
+        Route::post("/tasks/{id}/sessions", spawn_session)
+            .says("Start another session on a task, with a prompt of its own. A name that cannot be used is left out.")
+            .takes::<SpawnSession>()
+            .creates("SpawnedSession"),
         Route::post("/tasks/{id}/sessions/ensure", ensure_session)
             .says("Make sure that a task has a session; no agent is started.")
             .answers("Session"),
@@ -76,6 +80,10 @@ impl Wire for CreateTask {
 
 impl Wire for UpdateTask {
     const SCHEMA: &'static str = "UpdateTask";
+}
+
+impl Wire for SpawnSession {
+    const SCHEMA: &'static str = "SpawnSession";
 }
 
 impl Wire for MoveTask {
@@ -219,6 +227,16 @@ async fn sessions(
         total: sessions.len(),
         sessions,
     }))
+}
+
+async fn spawn_session(
+    State(app): State<AppState>,
+    Caller(actor): Caller,
+    Id(task): Id<TaskId>,
+    Body(params): Body<SpawnSession>,
+) -> Result<(StatusCode, Json<SpawnedSession>), ApiError> {
+    let spawned = app.board.session_spawn(&actor, Some(task), &params).await?;
+    Ok((StatusCode::CREATED, Json(spawned)))
 }
 
 async fn ensure_session(

@@ -23,7 +23,7 @@ fn ask_user_tool() -> Tool {
         title: "Ask the user",
         description: "Ask your operator one to four questions, each with two to six choices, and wait for the answer in this same \
                       call; it may take up to two hours. Ask when a decision is the operator's to make; they may also answer in \
-                      their own words, or skip. The result is keyed by question id.",
+                      their own words, or skip. The result is keyed by question id; answered is false when it was skipped or nobody answered in time.",
         input,
         unlisted: &[],
         hints: Hints::Writes,
@@ -56,7 +56,7 @@ fn bundle(choices_needed: bool) -> Value {
     if choices_needed {
         required.push("options");
     }
-    json!({
+    let mut input = json!({
         "type": "object",
         "properties": {
             "questions": {
@@ -101,7 +101,14 @@ fn bundle(choices_needed: bool) -> Value {
             },
         },
         "required": ["questions"],
-    })
+    });
+    if choices_needed {
+        input["properties"]["questions"]["items"]["properties"]["allow_custom_text"] = json!({
+            "type": "boolean",
+            "description": "false: only the options may be chosen. Default: true, the user may also answer in their own words.",
+        });
+    }
+    input
 }
 
 async fn ask_parent(call: Call) -> Outcome {
@@ -130,11 +137,9 @@ async fn ask_user(call: Call) -> Outcome {
         () = call.context.ct.cancelled() => return Err(nobody_waits()),
         () = call.gone.cancelled() => return Err(nobody_waits()),
         () = tokio::time::sleep(call.patience.question) => {
-            return Err(Refusal::unavailable(
-                "the operator has not answered in time; the question stays open, and an answer will come as your next prompt: end \
-                 your turn, or go on with what does not depend on it",
-            )
-            .into());
+            call.board.clarification_expire(id).await?;
+            // Answered in the same moment, the answer is the result.
+            call.board.clarification_wait(id).await?
         }
         () = call.shutdown.cancelled() => {
             return Err(Refusal::unavailable("the server is stopping; the question stays open, and an answer will come as your next prompt").into());

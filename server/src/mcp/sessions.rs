@@ -1,9 +1,9 @@
-//! Tools that read the sessions of a task and their conversations.
+//! Tools for the sessions of a task: listing them, starting another, reading their conversations.
 
 use super::tool::{Call, Hints, Outcome, Tool, optional_id, to_json};
 use domain::ids::{ProfileId, SessionId};
 use domain::message::MessageType;
-use domain::params::ConversationPage;
+use domain::params::{ConversationPage, SpawnSession};
 use domain::session::SessionState;
 use domain::time::Timestamp;
 use domain::view::SessionView;
@@ -26,6 +26,28 @@ pub(super) fn tools() -> Vec<Tool> {
             unlisted: &[],
             hints: Hints::Reads,
             run: |call| Box::pin(list(call)),
+        },
+        Tool {
+            name: "spawn_session_kandev",
+            title: "Spawn session",
+            description: "Start another agent in a conversation of its own on your task, or on another task of your workspace. Use it \
+                          when a task's sessions have ended, or for a second pair of eyes; for work of its own make a task with \
+                          create_task_kandev. The new agent is told that the prompt is yours and how to reply to you.",
+            input: json!({
+                "type": "object",
+                "properties": {
+                    "prompt": {"type": "string", "description": "What it is to do, complete in itself: it knows nothing of your \
+                                                                 conversation. At most 256 KiB."},
+                    "task_id": {"type": "string", "format": "uuid", "description": "Full UUID; your own task when left out or \"self\"."},
+                    "agent_profile_id": {"type": "string", "format": "uuid", "description": "Which agent, from list_agents_kandev. When left out: \
+                                         your own on your task, that of the task's main session on another. The workflow may decide otherwise."},
+                    "name": {"type": "string", "description": "What to call the session, at most 120 characters."},
+                },
+                "required": ["prompt"],
+            }),
+            unlisted: &[],
+            hints: Hints::Writes,
+            run: |call| Box::pin(spawn(call)),
         },
         Tool {
             name: "get_task_conversation_kandev",
@@ -103,6 +125,30 @@ async fn list(call: Call) -> Outcome {
         .map(|session| Entry::new(session, own))
         .collect();
     Ok(json!({"task_id": task, "total": sessions.len(), "sessions": to_json(&sessions)}))
+}
+
+#[derive(Deserialize)]
+struct SpawnArgs {
+    prompt: String,
+    task_id: Option<String>,
+    agent_profile_id: Option<String>,
+    name: Option<String>,
+}
+
+async fn spawn(call: Call) -> Outcome {
+    let args: SpawnArgs = call.read()?;
+    let task = match args.task_id.as_deref().map(str::trim) {
+        None | Some("") => None,
+        Some(given) => Some(call.task("task_id", given)?),
+    };
+    let params = SpawnSession {
+        prompt: args.prompt,
+        agent_profile_id: optional_id("agent_profile_id", args.agent_profile_id.as_deref())?,
+        name: args.name,
+    };
+    Ok(to_json(
+        &call.board.session_spawn(&call.actor, task, &params).await?,
+    ))
 }
 
 #[derive(Deserialize)]

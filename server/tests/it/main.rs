@@ -26,6 +26,7 @@ mod pages;
 mod papers;
 mod plans;
 mod security;
+mod several_sessions;
 mod tool_auth;
 mod tool_calls;
 mod tool_lists;

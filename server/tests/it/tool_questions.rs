@@ -2,7 +2,7 @@
 
 use crate::operators::pending;
 use crate::support::agent::Agent;
-use crate::support::client::{Client, text};
+use crate::support::client::Client;
 use crate::support::{TestApp, soon};
 use serde_json::{Value, json};
 use server::mcp::Patience;
@@ -143,17 +143,24 @@ async fn a_client_that_goes_leaves_a_question_that_can_still_be_answered() {
         .await;
         agent.end_turn().await;
         let answer = json!({"answers": [{"question_id": "q1", "selected_options": ["q1_opt1"]}]});
-        let reply = app
-            .post(&format!("/clarification/{pending}/respond"), answer)
-            .await;
+        // The answer is accepted when the agent has taken it, and not before.
+        let path = format!("/clarification/{pending}");
+        let respond_path = format!("{path}/respond");
+        let respond = app.post(&respond_path, answer);
+        let deliver = async {
+            app.until(&path, |bundle| bundle["status"] == "responding")
+                .await;
+            agent.next_turn().await
+        };
+        let (reply, prompt) = soon(Box::pin(async { tokio::join!(respond, deliver) })).await;
         assert_eq!(reply.json["claimed"], true, "{how}: {}", reply.json);
-        let prompt = agent.next_turn().await;
+        assert_eq!(reply.json["status"], "answered", "{how}");
         assert!(prompt.contains("SQLite"), "{how}: {prompt}");
     }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_question_that_waits_too_long_ends_its_call_and_stays_open() {
+async fn a_question_that_waits_too_long_ends_its_call_and_is_answered_by_a_message() {
     let app = TestApp::with(Variation {
         patience: Patience {
             question: Duration::from_millis(50),
@@ -162,21 +169,83 @@ async fn a_question_that_waits_too_long_ends_its_call_and_stays_open() {
         ..Variation::default()
     })
     .await;
+    let mut agent = Agent::launch(&app, app.started_task("A").await).await;
+    let client = agent.connect(&app).await;
+    let result = client.call("ask_user_question_kandev", ask()).await;
+    assert_eq!(result, json!({"q1": {"answered": false}}));
+    let task = app.get(&format!("/tasks/{}", agent.task)).await.json;
+    assert_eq!(task["task_pending_action"], Value::Null);
+    assert_eq!(task["state"], "IN_PROGRESS", "its turn goes on");
+    let transcript = app
+        .get(&format!(
+            "/task-sessions/{}/messages?message_types=clarification_request",
+            agent.session
+        ))
+        .await
+        .json;
+    let asked = &transcript["messages"][0]["metadata"];
+    assert_eq!(asked["status"], "expired");
+    let path = format!("/clarification/{}", asked["pending_id"].as_str().unwrap());
+    let waited = app.get(&format!("{path}/wait?timeout_ms=20000")).await;
+    assert_eq!(
+        waited.json["status"], "expired",
+        "it does not wait for what is over"
+    );
+    let answer = json!({"answers": [{"question_id": "q1", "selected_options": ["q1_opt1"]}]});
+    let late = app.post(&format!("{path}/respond"), answer.clone()).await;
+    assert_eq!(late.code(), "CONFLICT");
+    agent.end_turn().await;
+    assert_eq!(app.post(&format!("{path}/say"), answer).await.status, 200);
+    let prompt = agent.next_turn().await;
+    assert!(
+        prompt.contains("Which store?") && prompt.contains("SQLite"),
+        "{prompt}"
+    );
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_question_that_is_withdrawn_returns_with_nothing_answered() {
+    let app = TestApp::new().await;
     let agent = Agent::launch(&app, app.started_task("A").await).await;
     let client = agent.connect(&app).await;
-    let result = soon(client.try_call("ask_user_question_kandev", ask()))
-        .await
-        .unwrap();
-    assert_eq!(result.is_error, Some(true));
-    assert!(
-        text(&result).starts_with("UNAVAILABLE"),
-        "{}",
-        text(&result)
-    );
-    app.until(&format!("/tasks/{}/page", agent.task), |page| {
-        page["clarifications"][0]["agent_disconnected"] == true
-    })
-    .await;
+    let waiting = client.call("ask_user_question_kandev", ask());
+    let withdraw = async {
+        let path = format!("/clarification/{}", pending(&app, &agent).await);
+        let open = app.get(&format!("{path}/wait?timeout_ms=1")).await;
+        assert_eq!(open.json["status"], "pending");
+        let waiter = format!("{path}/wait");
+        let cancel = format!("{path}/cancel");
+        let (waited, cancelled) = tokio::join!(app.get(&waiter), app.post(&cancel, json!({})));
+        assert_eq!(cancelled.json["status"], "cancelled");
+        assert_eq!(waited.json["status"], "cancelled");
+    };
+    let (result, ()) = soon(Box::pin(async { tokio::join!(waiting, withdraw) })).await;
+    assert_eq!(result, json!({"q1": {"answered": false}}));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_question_may_forbid_own_words_and_a_parent_is_never_bound_so() {
+    let app = TestApp::new().await;
+    let parent = Agent::launch(&app, app.started_task("A").await).await;
+    let client = parent.connect(&app).await;
+    let mut bound = ask();
+    bound["questions"][0]["allow_custom_text"] = json!(false);
+    let waiting = client.call("ask_user_question_kandev", bound.clone());
+    let answer = async {
+        let path = format!("/clarification/{}/respond", pending(&app, &parent).await);
+        let own = json!({"answers": [{"question_id": "q1", "custom_text": "Neither."}]});
+        assert_eq!(app.post(&path, own).await.code(), "VALIDATION_ERROR");
+        let chosen = json!({"answers": [{"question_id": "q1", "selected_options": ["q1_opt1"]}]});
+        assert_eq!(app.post(&path, chosen).await.json["claimed"], true);
+    };
+    soon(Box::pin(async { tokio::join!(waiting, answer) })).await;
+    let listed = client.tools().await;
+    let asks = listed
+        .iter()
+        .find(|tool| tool.name == "ask_user_question_kandev");
+    let schema = json!(asks.unwrap().input_schema);
+    let option = &schema["properties"]["questions"]["items"]["properties"]["allow_custom_text"];
+    assert_eq!(option["type"], "boolean");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

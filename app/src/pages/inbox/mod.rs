@@ -1,4 +1,5 @@
-//! What needs the operator: one row a task, what it waits for and since when, most urgent first.
+//! What needs the operator: every question and permission that waits, oldest first, answered where it stands; and below, the tasks
+//! that are stuck without asking anything.
 
 use crate::components::autopilot::AutopilotIcon;
 use crate::components::glyph::Glyph;
@@ -7,12 +8,14 @@ use crate::components::moment::RelativeTime;
 use crate::components::state_icon::{StateIcon, word};
 use crate::components::states::EmptyState;
 use crate::components::task_mark::TaskMark;
+use crate::components::toast::use_toasts;
 use crate::i18n::{t, use_locale};
-use crate::need::needs_operator;
-use crate::pages::workbench::use_workbench;
+use crate::pages::asks::{AnswerPermission, AnswerQuestions, Settled};
+use crate::pages::workbench::{Workbench, use_workbench};
 use crate::paths;
 use crate::title::PageTitle;
 use domain::ids::TaskId;
+use domain::view::{InboxAsk, InboxItem};
 use leptos::prelude::*;
 
 /// The page.
@@ -20,42 +23,101 @@ use leptos::prelude::*;
 pub fn Inbox() -> impl IntoView {
     let locale = use_locale();
     let workbench = use_workbench();
-    let waiting = Memo::new(move |_| {
-        let marks = workbench.marks.read();
-        let mut waiting: Vec<_> = workbench
-            .by_id
-            .read()
-            .values()
-            .filter_map(|task| {
-                let mark = *marks.get(&task.id)?;
-                needs_operator(mark).then_some((mark, task.updated_at, task.id))
-            })
-            .collect();
-        // Agents that stand still for an answer before what has ended; within each, who waits longest.
-        waiting.sort();
-        waiting.into_iter().map(|(.., id)| id).collect::<Vec<_>>()
-    });
+    let (asks, stuck) = (workbench.asks, workbench.stuck);
+    let is_empty = Memo::new(move |_| asks.with(Vec::is_empty) && stuck.with(Vec::is_empty));
     view! {
         <PageTitle text=t!(locale, board.inbox)/>
-        <div class="flex flex-col gap-4 max-w-[50rem] mx-auto p-4">
+        <div class="flex flex-col gap-4 max-w-[50rem] mx-auto p-4" data-testid="inbox">
             <h1 class="text-20">{t!(locale, board.inbox)}</h1>
-            <Show
-                when=move || !waiting.with(Vec::is_empty)
-                fallback=move || view! { <EmptyState text=t!(locale, board.inbox_empty)/> }
-            >
-                <ul class="inbox" data-testid="inbox">
-                    <For each=move || waiting.get() key=|id| *id let:id>
-                        <Row id/>
-                    </For>
-                </ul>
+            <Show when=move || is_empty.get()>
+                <EmptyState text=t!(locale, board.inbox_empty)/>
+            </Show>
+            <For each=move || asks.get() key=|item| key(&item.ask) let:item>
+                <Ask item/>
+            </For>
+            <Show when=move || !stuck.with(Vec::is_empty)>
+                <section class="flex flex-col gap-2" aria-label=t!(locale, board.inbox_stuck)>
+                    <h2 class="text-14 text-muted">{t!(locale, board.inbox_stuck)}</h2>
+                    <ul class="inbox" data-testid="inbox-stuck">
+                        <For each=move || stuck.get() key=|id| *id let:id>
+                            <Stuck id/>
+                        </For>
+                    </ul>
+                </section>
             </Show>
         </div>
     }
     .into_any()
 }
 
+/// What tells one ask from another.
+fn key(ask: &InboxAsk) -> String {
+    match ask {
+        InboxAsk::Clarification { clarification } => clarification.pending_id.to_string(),
+        InboxAsk::Permission { permission } => permission.id.to_string(),
+    }
+}
+
+/// One question or permission, under the name of the task that asks.
 #[component]
-fn Row(id: TaskId) -> impl IntoView {
+fn Ask(item: InboxItem) -> impl IntoView {
+    let workbench = use_workbench();
+    let InboxItem {
+        task_id,
+        task_title,
+        session_id,
+        ask,
+        ..
+    } = item;
+    let card = match ask {
+        InboxAsk::Clarification { clarification } => {
+            let id = clarification.pending_id;
+            let now = Signal::derive(move || {
+                workbench.asks.with(|asks| {
+                    asks.iter().find_map(|item| match &item.ask {
+                        InboxAsk::Clarification { clarification }
+                            if clarification.pending_id == id =>
+                        {
+                            Some(clarification.clone())
+                        }
+                        InboxAsk::Clarification { .. } | InboxAsk::Permission { .. } => None,
+                    })
+                })
+            });
+            let on_settled = settled(workbench, id.to_string());
+            view! { <AnswerQuestions bundle=clarification now on_settled/> }.into_any()
+        }
+        InboxAsk::Permission { permission } => {
+            let on_settled = settled(workbench, permission.id.to_string());
+            view! { <AnswerPermission permission on_settled/> }.into_any()
+        }
+    };
+    let address = format!("{}?session={session_id}", paths::task(task_id));
+    view! {
+        <article class="flex flex-col gap-1.5" data-testid="inbox-item" data-task=task_id.to_string()>
+            <h2 class="text-14 min-w-0 truncate">
+                <a class="link" href=address>{task_title}</a>
+            </h2>
+            {card}
+        </article>
+    }
+    .into_any()
+}
+
+/// The ask goes at once; that somebody else was faster is said in a notice, since its card is gone.
+fn settled(workbench: Workbench, id: String) -> Callback<Settled> {
+    let toasts = use_toasts();
+    Callback::new(move |otherwise: Settled| {
+        if let Some(sentence) = otherwise {
+            toasts.failed(sentence);
+        }
+        workbench.settled(|item| key(&item.ask) == id);
+    })
+}
+
+/// A task that is stuck.
+#[component]
+fn Stuck(id: TaskId) -> impl IntoView {
     let locale = use_locale();
     let workbench = use_workbench();
     let mark = Memo::new(move |_| {
@@ -72,7 +134,7 @@ fn Row(id: TaskId) -> impl IntoView {
     let error = move || task.with(|task| task.as_ref()?.error_message.clone());
     let since = move || task.with(|task| task.as_ref().map(|task| task.updated_at));
     view! {
-        <li class="inbox-row" data-testid="inbox-item" data-task=id.to_string()>
+        <li class="inbox-row" data-testid="inbox-stuck-item" data-task=id.to_string()>
             <span class="mt-0.5 flex"><StateIcon mark/></span>
             <span class="flex flex-col flex-1 min-w-0 gap-0.5">
                 <span class="flex items-start gap-2">

@@ -5,7 +5,7 @@ use super::queue::{HeldNote, QueueChip, QueuePanel};
 use super::room::outgoing::say;
 use super::room::{Room, explain, must_resume};
 use super::sessions::SessionMenu;
-use crate::api::questions::{clarification_respond, permission_respond};
+use crate::api::questions::clarification_say;
 use crate::api::sessions::{session_cancel, session_resume};
 use crate::components::button::{Button, IconButton, Weight};
 use crate::components::chip::AutopilotChip;
@@ -13,21 +13,15 @@ use crate::components::composer::Composer;
 use crate::components::glyph::Glyph;
 use crate::components::icon::Icon;
 use crate::components::parent_wait::ParentWait;
-use crate::components::permission_card::PermissionCard;
 use crate::components::question_card::QuestionCard;
-use crate::error::AppError;
-use crate::i18n::{Locale, t};
+use crate::i18n::t;
+use crate::pages::asks::{AnswerPermission, AnswerQuestions, Settled};
 use crate::pages::workbench::use_workbench;
-use domain::clarification::{ClarificationAnswer, ClarificationStatus};
-use domain::error::ErrorCode;
-use domain::ids::{ClarificationId, PermissionId};
+use domain::clarification::ClarificationAnswer;
 use domain::session::SessionState;
-use domain::view::{
-    ClarificationOutcome, ClarificationView, PermissionView, SessionView, TaskPageView,
-};
+use domain::view::{ClarificationView, PermissionView, SessionView, TaskPageView};
 use leptos::prelude::*;
 use leptos::task::spawn_local;
-use serde_json::Value;
 
 /// All that stands under the transcript.
 #[component]
@@ -59,6 +53,7 @@ fn Asks(room: Room) -> impl IntoView {
             && bundles.with(Vec::is_empty)
             && permissions.with(Vec::is_empty)
             && late.with(Option::is_none)
+            && room.late_answer.with(Option::is_none)
     });
     view! {
         <div
@@ -86,6 +81,7 @@ fn Asks(room: Room) -> impl IntoView {
                         }
                     })
             }}
+            {move || room.late_answer.get().map(|bundle| late_view(room, bundle))}
             {move || question.get().map(|question| view! { <ParentWait question/> })}
             <For
                 each=move || permissions.get()
@@ -108,81 +104,19 @@ fn bundle_view(
     late: RwSignal<Option<String>>,
 ) -> impl IntoView {
     let id = bundle.pending_id;
-    let busy = RwSignal::new(false);
-    let failure = RwSignal::new(None);
-    let detached = Memo::new(move |_| {
-        bundles.with(|bundles| {
-            let now = bundles.iter().find(|bundle| bundle.pending_id == id);
-            now.is_some_and(|bundle| bundle.agent_disconnected)
-        })
+    let now = Signal::derive(move || {
+        bundles.with(|bundles| bundles.iter().find(|b| b.pending_id == id).cloned())
     });
-    let respond = Callback::new(move |answer: ClarificationAnswer| {
-        if busy.get_untracked() {
-            return;
+    let on_settled = Callback::new(move |settled: Settled| {
+        if settled.is_some() {
+            let _ = late.try_set(settled);
         }
-        busy.set(true);
-        failure.set(None);
-        spawn_local(async move {
-            let answered = clarification_respond(id, answer).await;
-            let _ = busy.try_set(false);
-            answered_bundle(room, id, answered, failure, late);
-        });
+        let _ = room
+            .view
+            .try_update(|view| view.clarifications.retain(|bundle| bundle.pending_id != id));
+        room.reread();
     });
-    view! { <QuestionCard bundle busy failure detached on_answer=respond/> }
-}
-
-fn answered_bundle(
-    room: Room,
-    id: ClarificationId,
-    answered: Result<ClarificationOutcome, AppError>,
-    failure: RwSignal<Option<String>>,
-    late: RwSignal<Option<String>>,
-) {
-    match answered {
-        Ok(outcome) => {
-            if !outcome.claimed {
-                let _ = late.try_set(Some(recorded(room.locale, &outcome)));
-            }
-            let _ = room
-                .view
-                .try_update(|view| view.clarifications.retain(|bundle| bundle.pending_id != id));
-        }
-        Err(error) if error.code() == ErrorCode::Conflict => {
-            let _ = late.try_set(Some(explain(room.locale, &error)));
-        }
-        Err(error) => {
-            let _ = failure.try_set(Some(explain(room.locale, &error)));
-        }
-    }
-    room.reread();
-}
-
-/// What was recorded instead of the answer that came too late.
-fn recorded(locale: Locale, outcome: &ClarificationOutcome) -> String {
-    if outcome.status == ClarificationStatus::Rejected {
-        return t!(locale, taskpage.skipped_elsewhere).to_owned();
-    }
-    let answers = outcome.response.as_ref().and_then(Value::as_object);
-    let words: Vec<String> = answers
-        .into_iter()
-        .flat_map(|answers| answers.values())
-        .filter_map(answer_words)
-        .collect();
-    t!(
-        locale,
-        taskpage.answered_elsewhere,
-        answer = words.join("; ")
-    )
-}
-
-fn answer_words(answer: &Value) -> Option<String> {
-    let label = answer.pointer("/selected_option/label");
-    let parts: Vec<&str> = [label, answer.get("custom_text")]
-        .into_iter()
-        .flatten()
-        .filter_map(Value::as_str)
-        .collect();
-    (!parts.is_empty()).then(|| parts.join(", "))
+    view! { <AnswerQuestions bundle now on_settled/> }
 }
 
 fn permission_view(
@@ -191,44 +125,48 @@ fn permission_view(
     late: RwSignal<Option<String>>,
 ) -> impl IntoView {
     let id = permission.id;
+    let on_settled = Callback::new(move |settled: Settled| {
+        if settled.is_some() {
+            let _ = late.try_set(settled);
+        }
+        let _ = room
+            .view
+            .try_update(|view| view.permissions.retain(|permission| permission.id != id));
+        room.reread();
+    });
+    view! { <AnswerPermission permission on_settled/> }
+}
+
+/// A question that is history, answered by an ordinary message. Skipping it puts it away.
+fn late_view(room: Room, bundle: ClarificationView) -> impl IntoView {
+    let id = bundle.pending_id;
     let busy = RwSignal::new(false);
     let failure = RwSignal::new(None);
-    let choose = Callback::new(move |option: String| {
+    let say = Callback::new(move |answer: ClarificationAnswer| {
+        if answer.rejected {
+            room.late_answer.set(None);
+            return;
+        }
         if busy.get_untracked() {
             return;
         }
         busy.set(true);
         failure.set(None);
         spawn_local(async move {
-            let chosen = permission_respond(id, option).await;
+            let said = clarification_say(id, answer).await;
             let _ = busy.try_set(false);
-            chosen_permission(room, id, chosen, failure, late);
+            match said {
+                Ok(_) => {
+                    let _ = room.late_answer.try_set(None);
+                }
+                Err(error) => {
+                    let _ = failure.try_set(Some(explain(room.locale, &error)));
+                }
+            }
+            room.reread();
         });
     });
-    view! { <PermissionCard permission busy failure on_choose=choose/> }
-}
-
-fn chosen_permission(
-    room: Room,
-    id: PermissionId,
-    chosen: Result<PermissionView, AppError>,
-    failure: RwSignal<Option<String>>,
-    late: RwSignal<Option<String>>,
-) {
-    match chosen {
-        Ok(_) => {
-            let _ = room
-                .view
-                .try_update(|view| view.permissions.retain(|permission| permission.id != id));
-        }
-        Err(error) if error.code() == ErrorCode::Conflict => {
-            let _ = late.try_set(Some(explain(room.locale, &error)));
-        }
-        Err(error) => {
-            let _ = failure.try_set(Some(explain(room.locale, &error)));
-        }
-    }
-    room.reread();
+    view! { <QuestionCard bundle busy failure on_answer=say/> }
 }
 
 /// Facts about the task at present. Belongs to the task: it is there without a session too.
@@ -407,7 +345,6 @@ fn Archived(room: Room) -> impl IntoView {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use serde_json::json;
 
     #[test]
     fn what_stands_in_the_place_of_the_composer() {
@@ -420,28 +357,5 @@ mod tests {
                 "{state}"
             );
         }
-    }
-
-    #[test]
-    fn who_comes_too_late_reads_what_was_recorded() {
-        let outcome = |status, response| ClarificationOutcome {
-            success: true,
-            claimed: false,
-            status,
-            response: Some(response),
-        };
-        let answered = outcome(
-            ClarificationStatus::Answered,
-            json!({"q1": {"selected_option": {"id": "a", "label": "SQLite"}, "custom_text": "one file"}, "q2": {"custom_text": "MIT"}}),
-        );
-        assert!(recorded(Locale::en, &answered).contains("SQLite, one file; MIT"));
-        let skipped = outcome(
-            ClarificationStatus::Rejected,
-            json!({"q1": {"answered": false, "rejected": true}, "rejected": true}),
-        );
-        assert_eq!(
-            recorded(Locale::en, &skipped),
-            t!(Locale::en, taskpage.skipped_elsewhere)
-        );
     }
 }

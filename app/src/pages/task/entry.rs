@@ -25,7 +25,9 @@ pub(super) fn show(room: Room, session: SessionId, entry: ArcRwSignal<ShownMessa
     match first.message_type {
         MessageType::Message | MessageType::Content => {
             if first.author_type == AuthorType::User && is_child_question(&first) {
-                return child_question(locale, &first);
+                // How it ended is told later.
+                return view! { {move || entry.with(|shown| child_question(locale, &shown.message))} }
+                    .into_any();
             }
             let speaker = speaker(room, session, &first);
             view! { <Message speaker at=first.created_at html=html(entry)/> }.into_any()
@@ -79,10 +81,17 @@ fn speaker(room: Room, session: SessionId, message: &MessageView) -> Speaker {
             let session = view.sessions.iter().find(|s| s.id == session);
             session.map(|s| s.agent_name.clone()).unwrap_or_default()
         })),
-        AuthorType::User => sender(message).map_or(Speaker::Operator, |(task_id, title)| {
-            Speaker::Peer { task_id, title }
-        }),
+        AuthorType::User => match sender(message) {
+            Some((task_id, title)) => Speaker::Peer { task_id, title },
+            None if by_workflow(message) => Speaker::Workflow,
+            None => Speaker::Operator,
+        },
     }
+}
+
+/// Whether a step of the workflow queued the prompt.
+fn by_workflow(message: &MessageView) -> bool {
+    message.metadata.get("queued_by").and_then(Value::as_str) == Some("workflow")
 }
 
 /// Remarks without words are named by their kind.

@@ -20,6 +20,7 @@ mod queue;
 mod record;
 mod related;
 mod room;
+mod session_dialogs;
 mod sessions;
 mod side;
 mod title;
@@ -136,7 +137,7 @@ async fn load(
     };
     let related = task_related(id).await?;
     let papers = papers_of(id).await?;
-    let transcript = match room::first_session(&view.sessions, wanted) {
+    let transcript = match room::first_session(&view, wanted) {
         Some(session) => {
             listen(Topic::Transcript(session));
             // Noted while nobody looked; the page that is read now has it all.

@@ -44,7 +44,7 @@ impl LastSaid {
                 let line = tool::line(message);
                 Some(match line.status {
                     ToolStatus::Pending | ToolStatus::Running => Self::Call(line.name),
-                    ToolStatus::Done | ToolStatus::Failed => Self::Nothing,
+                    ToolStatus::Done | ToolStatus::Failed | ToolStatus::Stopped => Self::Nothing,
                 })
             }
             MessageType::Message | MessageType::Content

@@ -2,21 +2,22 @@
 
 use super::fields::field;
 use super::room::Room;
+use crate::api::questions::clarification_get;
 use crate::components::glyph::Glyph;
 use crate::components::icon::Icon;
 use crate::components::moment::LocalTime;
 use crate::components::question_card::ExpiredQuestion;
 use crate::i18n::{Locale, t};
 use crate::paths;
-use domain::ids::TaskId;
+use domain::ids::{ClarificationId, TaskId};
 use domain::permission::PermissionOption;
 use domain::question::Question;
 use domain::time::Timestamp;
 use domain::view::MessageView;
 use leptos::prelude::*;
+use leptos::task::spawn_local;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
-use wasm_bindgen::JsCast;
 
 fn meta<T: DeserializeOwned>(message: &MessageView, key: &str) -> Option<T> {
     T::deserialize(message.metadata.get(key)?).ok()
@@ -51,6 +52,16 @@ impl Ending {
             _ => Self::Pending,
         }
     }
+
+    /// As the message that put a child's question to this task has it.
+    fn of_child(message: &MessageView) -> Self {
+        match meta::<String>(message, "parent_question_status").as_deref() {
+            Some("answered") => Self::Answered(meta(message, "parent_question_response")),
+            Some("superseded") => Self::Superseded,
+            Some("stale") => Self::Stale,
+            _ => Self::Pending,
+        }
+    }
 }
 
 /// Who was asked.
@@ -78,14 +89,16 @@ pub(super) fn question_record(room: Room, message: &MessageView) -> AnyView {
         .and_then(Value::as_str)
         .map(str::to_owned);
     let ending = Ending::of(message);
-    let expired = (ending == Ending::Expired).then(|| {
-        let prompt = message.content.clone();
-        let quote = Callback::new(move |()| {
-            room.draft.update(|draft| *draft = quoted(&prompt, draft));
-            focus_composer();
-        });
-        view! { <ExpiredQuestion on_answer_anyway=quote/> }
+    let said_later = meta(message, "said_later") == Some(true);
+    let bundle: Option<ClarificationId> =
+        meta(message, "pending_id").filter(|_| asked == Asked::Operator);
+    let is_over = matches!(ending, Ending::Expired | Ending::Withdrawn);
+    let expired = bundle.filter(|_| is_over && !said_later).map(|bundle| {
+        let answer = Callback::new(move |()| answer_late(room, bundle));
+        view! { <ExpiredQuestion on_answer_anyway=answer/> }
     });
+    let said_later = (is_over && said_later)
+        .then(|| view! { <p class="text-12 text-muted">{t!(locale, question.said_later)}</p> });
     let test_id = match asked {
         Asked::Operator => "clarification-record",
         Asked::Parent(_) => "parent-question-record",
@@ -105,6 +118,7 @@ pub(super) fn question_record(room: Room, message: &MessageView) -> AnyView {
             {body}
             {ending_view(locale, asked, ending)}
             {expired}
+            {said_later}
         </section>
     }
     .into_any()
@@ -209,9 +223,32 @@ pub(super) fn child_question(locale: Locale, message: &MessageView) -> AnyView {
                 <span class="ml-auto shrink-0"><LocalTime at=message.created_at/></span>
             </header>
             {body}
+            {child_ending(locale, Ending::of_child(message))}
         </section>
     }
     .into_any()
+}
+
+/// How a subtask's question ended, as its parent sees it. One that is open needs no line: it is the parent's own to answer.
+fn child_ending(locale: Locale, ending: Ending) -> Option<AnyView> {
+    let (glyph, text, words) = match ending {
+        Ending::Answered(words) => (Glyph::Check, t!(locale, taskpage.answered), words),
+        Ending::Superseded => (Glyph::X, t!(locale, taskpage.superseded), None),
+        Ending::Stale => (Glyph::X, t!(locale, taskpage.stale), None),
+        Ending::Pending | Ending::Skipped(_) | Ending::Expired | Ending::Withdrawn => return None,
+    };
+    Some(
+        view! {
+            <p class="flex items-start gap-1.5 text-13" data-testid="child-question-ending">
+                <Icon glyph class="w-3.5 h-3.5 mt-0.5 shrink-0 text-muted"/>
+                <span class="min-w-0 whitespace-pre-line">
+                    <span class="text-muted">{text}</span>
+                    {words.map(|words| view! { " " {words} })}
+                </span>
+            </p>
+        }
+        .into_any(),
+    )
 }
 
 /// The task whose agent sent a message, and its title at the time.
@@ -258,22 +295,16 @@ fn permission_line(title: String, outcome: String, at: Timestamp) -> AnyView {
     .into_any()
 }
 
-/// Puts the cursor where the answer is written. Nothing happens while there is no composer.
-fn focus_composer() {
-    let field = document()
-        .query_selector("[data-testid=chat-input]")
-        .ok()
-        .flatten();
-    if let Some(field) = field.and_then(|field| field.dyn_into::<web_sys::HtmlElement>().ok()) {
-        // Refused only by an element that has left the page.
-        let _ = field.focus();
-    }
-}
-
-/// The question as a quote, for an answer to be written under it, before what was typed already.
-fn quoted(prompt: &str, draft: &str) -> String {
-    let quote: String = prompt.lines().map(|line| format!("> {line}\n")).collect();
-    format!("{quote}\n{draft}")
+/// Puts the bundle above the composer, to be answered by a message.
+fn answer_late(room: Room, bundle: ClarificationId) {
+    spawn_local(async move {
+        match clarification_get(bundle).await {
+            Ok(bundle) => {
+                let _ = room.late_answer.try_set(Some(bundle));
+            }
+            Err(error) => room.failed(&error),
+        }
+    });
 }
 
 #[cfg(test)]
@@ -329,10 +360,18 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn an_expired_question_is_quoted_before_the_draft() {
+    fn the_parents_record_of_a_childs_question_says_how_it_ended() {
+        let ending = |metadata| Ending::of_child(&message(MessageType::Message, "?", metadata));
+        assert_eq!(ending(json!({"parent_question": true})), Ending::Pending);
         assert_eq!(
-            quoted("Which?\nNow.", "SQLite"),
-            "> Which?\n> Now.\n\nSQLite"
+            ending(
+                json!({"parent_question_status": "answered", "parent_question_response": "SQLite."})
+            ),
+            Ending::Answered(Some("SQLite.".to_owned()))
+        );
+        assert_eq!(
+            ending(json!({"parent_question_status": "superseded"})),
+            Ending::Superseded
         );
     }
 }

@@ -1,7 +1,8 @@
 //! The sessions of the task: which one is shown, and what can be done with it.
 
 use super::room::Room;
-use crate::api::sessions::{session_cancel, session_resume, session_stop};
+use super::session_dialogs::{DeleteSession, NewSession, RenameSession};
+use crate::api::sessions::{session_cancel, session_resume, session_set_primary, session_stop};
 use crate::components::button::{Button, Weight};
 use crate::components::dialog::Dialog;
 use crate::components::glyph::Glyph;
@@ -22,6 +23,7 @@ struct Tab {
     id: SessionId,
     name: String,
     mark: TaskMark,
+    is_primary: bool,
 }
 
 fn tabs(locale: Locale, view: &TaskPageView) -> Vec<Tab> {
@@ -44,6 +46,7 @@ fn tabs(locale: Locale, view: &TaskPageView) -> Vec<Tab> {
                 )
             }),
             mark: mark(session, asks_parent(session.id)),
+            is_primary: session.is_primary,
         })
         .collect()
 }
@@ -86,6 +89,9 @@ pub(super) fn SessionTabs(room: Room) -> impl IntoView {
             >
                 <StateIcon mark/>
                 <span class="truncate">{move || tab.get().map(|tab| tab.name)}</span>
+                <Show when=move || tab.with(|tab| tab.as_ref().is_some_and(|tab| tab.is_primary))>
+                    <span class="text-12 text-muted font-normal">{t!(locale, taskpage.primary)}</span>
+                </Show>
             </a>
         }
     };
@@ -109,12 +115,18 @@ const MENU_CLASS: &str = "session-menu inline-flex flex-row-reverse items-center
 #[component]
 pub(super) fn SessionMenu(room: Room, session: Memo<Option<SessionView>>) -> impl IntoView {
     let locale = room.locale;
-    let stopping = RwSignal::new(false);
+    let asked = Asked {
+        stop: RwSignal::new(false),
+        rename: RwSignal::new(false),
+        new: RwSignal::new(false),
+        delete: RwSignal::new(false),
+    };
+    let stopping = asked.stop;
     let name = Memo::new(move |_| session.with(|s| s.as_ref().map(|s| s.agent_name.clone())));
     let items = Signal::derive(move || {
         session.with(|session| {
             let session = session.as_ref();
-            session.map_or_else(Vec::new, |session| actions(room, session, stopping))
+            session.map_or_else(Vec::new, |session| actions(room, session, asked))
         })
     });
     let stop = Callback::new(move |()| {
@@ -150,10 +162,22 @@ pub(super) fn SessionMenu(room: Room, session: Memo<Option<SessionView>>) -> imp
                 </Button>
             </footer>
         </Dialog>
+        <RenameSession room session open=asked.rename/>
+        <NewSession room session open=asked.new/>
+        <DeleteSession room open=asked.delete/>
     }
 }
 
-fn actions(room: Room, session: &SessionView, stopping: RwSignal<bool>) -> Vec<MenuItem> {
+/// What is asked before it is done.
+#[derive(Debug, Clone, Copy)]
+struct Asked {
+    stop: RwSignal<bool>,
+    rename: RwSignal<bool>,
+    new: RwSignal<bool>,
+    delete: RwSignal<bool>,
+}
+
+fn actions(room: Room, session: &SessionView, asked: Asked) -> Vec<MenuItem> {
     let locale = room.locale;
     let id = session.id;
     let item = |label: &'static str, glyph, danger, on_choose| MenuItem {
@@ -183,9 +207,29 @@ fn actions(room: Room, session: &SessionView, stopping: RwSignal<bool>) -> Vec<M
             t!(locale, taskpage.stop_session),
             Glyph::Ban,
             true,
-            Callback::new(move |()| stopping.set(true)),
+            Callback::new(move |()| asked.stop.set(true)),
         ));
     }
+    items.push(item(
+        t!(locale, taskpage.rename_session),
+        Glyph::Pencil,
+        false,
+        Callback::new(move |()| asked.rename.set(true)),
+    ));
+    if !session.is_primary {
+        items.push(item(
+            t!(locale, taskpage.make_primary),
+            Glyph::Check,
+            false,
+            Callback::new(move |()| room.act(session_set_primary(id))),
+        ));
+    }
+    items.push(item(
+        t!(locale, taskpage.new_session),
+        Glyph::Plus,
+        false,
+        Callback::new(move |()| asked.new.set(true)),
+    ));
     let logs = if room.show_logs.get() {
         t!(locale, taskpage.hide_logs)
     } else {
@@ -196,6 +240,12 @@ fn actions(room: Room, session: &SessionView, stopping: RwSignal<bool>) -> Vec<M
         Glyph::Terminal,
         false,
         Callback::new(move |()| room.show_logs.update(|show| *show = !*show)),
+    ));
+    items.push(item(
+        t!(locale, taskpage.delete_session),
+        Glyph::Trash2,
+        true,
+        Callback::new(move |()| asked.delete.set(true)),
     ));
     items
 }

@@ -73,6 +73,7 @@ fn status(word: Option<&str>) -> ToolStatus {
         Some("in_progress") => ToolStatus::Running,
         Some("completed") => ToolStatus::Done,
         Some("failed") => ToolStatus::Failed,
+        Some("stopped") => ToolStatus::Stopped,
         _ => ToolStatus::Pending,
     }
 }

@@ -71,6 +71,7 @@ pub(crate) mod tests {
     use domain::ids::{WorkflowId, WorkspaceId};
     use domain::task::{Origin, TaskState, TitleMode};
     use domain::time::Timestamp;
+    use domain::view::Revision;
 
     /// A task of which only its place matters.
     pub(crate) fn task(step: StepId) -> TaskView {
@@ -99,6 +100,10 @@ pub(crate) mod tests {
             primary_session_state: None,
             primary_session_pending_action: None,
             task_pending_action: None,
+            pending_action_revision: Revision {
+                epoch: 0,
+                sequence: 0,
+            },
             needs_operator: false,
             session_count: 0,
             queued_prompt_count: 0,

@@ -14,8 +14,10 @@ mod state;
 pub use state::{Workbench, use_workbench};
 
 use crate::api::board_page::board_page;
+use crate::api::questions::inbox;
 use crate::components::frame::{AppFrame, FrameData};
 use crate::components::states::{ErrorState, Skeleton};
+use crate::error::AppError;
 use crate::i18n::{t, use_locale};
 use crate::keys::{Command, Commands};
 use crate::live::{Topic, use_live};
@@ -23,7 +25,7 @@ use crate::paths;
 use crate::title::{NeedsOperator, PageTitle};
 use delete_task::DeleteTask;
 use domain::ids::TaskId;
-use domain::view::BoardView;
+use domain::view::{BoardView, InboxView};
 use leptos::prelude::*;
 use leptos_router::components::Outlet;
 use leptos_router::hooks::use_location;
@@ -34,13 +36,20 @@ use search::Search;
 /// The layout.
 #[component]
 pub fn Layout() -> impl IntoView {
-    let board = Resource::new(|| (), |()| board_page(None, None));
+    // Both in one: server and browser must count their resources alike.
+    let board = Resource::new(
+        || (),
+        |()| async {
+            let view = board_page(None, None).await?;
+            Ok::<_, AppError>((view, inbox().await?))
+        },
+    );
     view! {
         // What a page reads later must never put the skeleton in the place of everything.
         <Transition fallback=Loading>
             {move || Suspend::new(async move {
                 match board.await {
-                    Ok(view) => view! { <Loaded view/> }.into_any(),
+                    Ok((view, asks)) => view! { <Loaded view asks/> }.into_any(),
                     Err(error) => {
                         let retry = Callback::new(move |()| board.refetch());
                         view! {
@@ -68,11 +77,11 @@ fn Loading() -> impl IntoView {
 }
 
 #[component]
-fn Loaded(view: BoardView) -> impl IntoView {
+fn Loaded(view: BoardView, asks: InboxView) -> impl IntoView {
     let locale = use_locale();
     let live = use_live();
     let workspace = view.workspace.id;
-    let workbench = Workbench::new(view);
+    let workbench = Workbench::new(view, asks);
     provide_context(workbench);
 
     let NeedsOperator(count) = expect_context();
@@ -82,6 +91,14 @@ fn Loaded(view: BoardView) -> impl IntoView {
         let revision = live.revision(Topic::Tasks(workspace));
         if before.is_some_and(|before| before != revision) {
             workbench.reload();
+        }
+        revision
+    });
+
+    Effect::new(move |before: Option<u64>| {
+        let revision = live.revision(Topic::Attention);
+        if before.is_some_and(|before| before != revision) {
+            workbench.reload_asks();
         }
         revision
     });

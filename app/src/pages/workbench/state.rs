@@ -6,6 +6,7 @@
 
 use super::changes::{Change, Slot, slot_of};
 use crate::api::board_page::board_page;
+use crate::api::questions::inbox;
 use crate::api::tasks::{task_archive, task_delete, task_move, task_unarchive};
 use crate::components::forest::TaskNode;
 use crate::components::states::what_happened;
@@ -13,10 +14,10 @@ use crate::components::task_mark::{Facts, TaskMark, mark};
 use crate::components::toast::{Toasts, use_toasts};
 use crate::error::AppError;
 use crate::i18n::{Locale, t, use_locale};
-use crate::need::needs_operator;
+use crate::need::{asks_something, needs_operator};
 use domain::ids::{StepId, TaskId};
 use domain::params::MoveTask;
-use domain::view::{BoardView, TaskView, WorkspaceView};
+use domain::view::{BoardView, InboxItem, InboxView, TaskView, WorkspaceView};
 use domain::workflow::{Step, Workflow, last_step};
 use leptos::prelude::*;
 use leptos::task::spawn_local;
@@ -45,7 +46,11 @@ pub struct Workbench {
     pub parts: Memo<BTreeMap<TaskId, Vec<TaskMark>>>,
     /// The rows of the task tree.
     pub nodes: Memo<Vec<TaskNode>>,
-    /// How many tasks need the operator.
+    /// Every question and permission that waits for the operator, in all workspaces, oldest first.
+    pub asks: Memo<Vec<InboxItem>>,
+    /// Tasks of the workspace that need the operator without asking anything: they failed, or were cut off.
+    pub stuck: Memo<Vec<TaskId>>,
+    /// How many things need the operator: what is asked, and what is stuck.
     pub needs_operator: Memo<usize>,
     /// A change that is only tried, such as a card being carried with the keyboard.
     pub preview: RwSignal<Option<Change>>,
@@ -55,6 +60,8 @@ pub struct Workbench {
     pub(super) subtask: (RwSignal<bool>, RwSignal<Option<TaskId>>),
     /// The question whether to delete, and what.
     pub(super) deletion: (RwSignal<bool>, RwSignal<Option<TaskId>>),
+    inbox: RwSignal<InboxView>,
+    reading_asks: StoredValue<Reading>,
     truth: RwSignal<BoardView>,
     changes: RwSignal<Vec<(u32, Change)>>,
     next_change: StoredValue<u32>,
@@ -73,10 +80,12 @@ enum Reading {
 }
 
 impl Workbench {
-    /// A workbench that begins with `view`.
+    /// A workbench that begins with `view`, and with what is asked of the operator.
     #[must_use]
-    pub fn new(view: BoardView) -> Self {
+    pub fn new(view: BoardView, asks: InboxView) -> Self {
         let truth = RwSignal::new(view);
+        let inbox = RwSignal::new(asks);
+        let asks = Memo::new(move |_| inbox.with(|inbox| inbox.items.clone()));
         let changes = RwSignal::new(Vec::<(u32, Change)>::new());
         let preview = RwSignal::new(None::<Change>);
         let workspace = Memo::new(move |_| truth.with(|view| view.workspace.clone()));
@@ -116,9 +125,22 @@ impl Workbench {
                 nodes.collect::<Vec<_>>()
             })
         });
-        let needs = Memo::new(move |_| {
-            marks.with(|marks| marks.values().filter(|mark| needs_operator(**mark)).count())
+        let stuck = Memo::new(move |_| {
+            let marks = marks.read();
+            let mut stuck: Vec<_> = by_id
+                .read()
+                .values()
+                .filter_map(|task| {
+                    let mark = *marks.get(&task.id)?;
+                    let waits = needs_operator(mark) && !asks_something(mark);
+                    waits.then_some((mark, task.updated_at, task.id))
+                })
+                .collect();
+            // The worst first; within a kind, who waits longest.
+            stuck.sort();
+            stuck.into_iter().map(|(.., id)| id).collect::<Vec<_>>()
         });
+        let needs = Memo::new(move |_| asks.with(Vec::len) + stuck.with(Vec::len));
         Self {
             workspace,
             workflow,
@@ -128,11 +150,15 @@ impl Workbench {
             marks,
             parts,
             nodes,
+            asks,
+            stuck,
             needs_operator: needs,
             preview,
             new_task: RwSignal::new(false),
             subtask: (RwSignal::new(false), RwSignal::new(None)),
             deletion: (RwSignal::new(false), RwSignal::new(None)),
+            inbox,
+            reading_asks: StoredValue::new(Reading::No),
             truth,
             changes,
             next_change: StoredValue::new(0),
@@ -269,6 +295,43 @@ impl Workbench {
                 self.reload();
             }
         });
+    }
+
+    /// Reads again what is asked of the operator, as [`Self::reload`] reads the board.
+    pub fn reload_asks(self) {
+        match self.reading_asks.try_get_value() {
+            Some(Reading::No) => {}
+            Some(Reading::Yes) => return self.reading_asks.set_value(Reading::AndAgain),
+            Some(Reading::AndAgain) | None => return,
+        }
+        self.reading_asks.set_value(Reading::Yes);
+        spawn_local(async move {
+            let answer = inbox().await;
+            let again = self.reading_asks.try_get_value() == Some(Reading::AndAgain);
+            let _ = self
+                .reading_asks
+                .try_update_value(|state| *state = Reading::No);
+            match answer {
+                Ok(view) => {
+                    let is_newer = |old: &InboxView| view.as_of >= old.as_of;
+                    if self.inbox.try_with_untracked(is_newer) == Some(true) {
+                        self.inbox.set(view);
+                    }
+                    if again {
+                        self.reload_asks();
+                    }
+                }
+                Err(_) => set_timeout(move || self.reload_asks(), READ_AGAIN),
+            }
+        });
+    }
+
+    /// Takes away what was just answered; the next reading says the same.
+    pub fn settled(self, is_it: impl Fn(&InboxItem) -> bool) {
+        let _ = self
+            .inbox
+            .try_update(|inbox| inbox.items.retain(|item| !is_it(item)));
+        self.reload_asks();
     }
 
     async fn read(self) -> Result<(), AppError> {

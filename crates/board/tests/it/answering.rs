@@ -57,6 +57,21 @@ store::on_both_engines! {
         assert_eq!(asked.metadata["parent_question_response"], json!("SQLite."));
         assert!(asked.metadata["parent_question_answered_at"].is_string());
         assert!(!asked.requests_input, "nobody is expected to answer it any more");
+        // Where it was put it is shown how it ended, too.
+        let put = parent.messages_of(MessageType::Message).await;
+        let put = put.iter().find(|m| m.metadata.get("parent_question_id") == Some(&json!(question))).unwrap();
+        assert_eq!(put.metadata["parent_question_status"], json!("answered"));
+        assert_eq!(put.metadata["parent_question_response"], json!("SQLite."));
+    }
+
+    async fn the_parents_transcript_shows_that_a_question_was_withdrawn(db: TestDb) {
+        let world = World::new(db).await;
+        let (parent, child, question) = world.waiting_family().await;
+        child.operator_says("Never mind.").await;
+        let put = parent.messages_of(MessageType::Message).await;
+        let put = put.iter().find(|m| m.metadata.get("parent_question_id") == Some(&json!(question))).unwrap();
+        assert_eq!(put.metadata["parent_question_status"], json!("superseded"));
+        assert!(!put.metadata.contains_key("parent_question_response"));
     }
 
     // D7

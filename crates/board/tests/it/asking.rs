@@ -77,6 +77,7 @@ store::on_both_engines! {
             title: None,
             prompt: "And by when?".to_owned(),
             options: None,
+            allow_custom_text: None,
         });
         ask.context = Some("The schema depends on it.".to_owned());
         let asked = world.board().ask_parent(&child.actor(), &ask, &json!({}), None).await.unwrap();

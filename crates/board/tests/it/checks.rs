@@ -2,6 +2,7 @@
 //! step of the model test.
 
 use crate::node::Heard;
+use domain::clarification::{Standing, standing};
 use domain::ids::{SessionId, TaskId};
 use domain::message::{Message, MessageType};
 use domain::question::QuestionStatus;
@@ -54,7 +55,7 @@ async fn state(db: &mut Snapshot, id: SessionId) -> State {
         rows: store::queue::list(db, id).await.unwrap(),
         turn: store::turns::open(db, id).await.unwrap(),
         question: store::questions::pending_of_session(db, id).await.unwrap(),
-        bundles: store::clarifications::pending_of_session(db, id)
+        bundles: store::clarifications::open_of_session(db, id)
             .await
             .unwrap(),
         permissions: store::permissions::pending_of_session(db, id)
@@ -121,6 +122,16 @@ async fn check_session(db: &mut Snapshot, state: &State) {
         assert_eq!(state.permissions, 0, "a {what} session asks for permission");
         let tokens = format!("mcp_sessions where session_id = '{id}' and revoked_at is null");
         assert_eq!(count(db, &tokens).await, 0, "a {what} session has a token");
+    }
+
+    // An open bundle is one that counts; the rule and the rows never differ.
+    let current = store::turns::current(db, id).await.unwrap();
+    for bundle in &state.bundles {
+        assert_ne!(
+            standing(bundle, current, what),
+            Standing::Over,
+            "session {id} keeps a bundle that is history"
+        );
     }
 
     // No wake-up is lost: what can be delivered, or is being started, has a follow-up that will see to it.

@@ -64,6 +64,7 @@ mod relay;
 mod restart;
 mod scenarios;
 mod sessions;
+mod several_sessions;
 mod staling;
 mod steering;
 mod superseding;

@@ -10,7 +10,7 @@
 
 use crate::puppet::{Puppet, choice, note};
 use crate::world::{NODE, World, prompted};
-use board::{Actor, BoardError, Result, TurnOutcome};
+use board::{Actor, BoardError, Result, Settings, TurnOutcome};
 use domain::clarification::{AnswerItem, ClarificationAnswer};
 use domain::error::ErrorCode;
 use domain::ids::{QuestionId, SessionId, TaskId};
@@ -74,7 +74,12 @@ fn tolerate<T>(outcome: Result<T>) -> Option<T> {
 
 impl Household {
     async fn new(db: TestDb, seed: u64) -> Self {
-        let world = World::new(db).await;
+        // Answers to agents that no longer wait are given back at once: nobody works while the operator's call does.
+        let settings = Settings {
+            answer_wait_ms: 1,
+            ..Settings::default()
+        };
+        let world = World::with(db, settings).await;
         let mut household = Self {
             world,
             random: Random(seed),

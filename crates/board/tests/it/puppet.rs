@@ -27,6 +27,7 @@ pub(crate) fn question(prompt: &str) -> AskQuestions {
             title: None,
             prompt: prompt.to_owned(),
             options: None,
+            allow_custom_text: None,
         }],
         context: None,
         context_paragraphs: Vec::new(),

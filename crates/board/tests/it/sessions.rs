@@ -307,6 +307,31 @@ store::on_both_engines! {
         }
     }
 
+    async fn calls_that_a_turn_leaves_unfinished_are_shown_as_stopped(db: TestDb) {
+        let world = World::new(db).await;
+        for how in ["cancelled", "stopped", "restarted", "completed"] {
+            let puppet = world.working(how).await;
+            let turn = world.node().turn(puppet.session);
+            let call = |status: &str| Output {
+                message_type: MessageType::ToolExecute,
+                metadata: Map::from_iter([("status".to_owned(), json!(status))]),
+                ..output("cargo test")
+            };
+            let calls = ["pending", "in_progress", "completed", "failed"].map(call).into();
+            world.board().record_output(puppet.session, NODE, turn, calls).await.unwrap();
+            match how {
+                "cancelled" => puppet.end_turn_with(TurnOutcome::Cancelled).await,
+                "stopped" => drop(world.board().session_stop(&Actor::Operator, puppet.session).await.unwrap()),
+                "restarted" => drop(world.restart().await),
+                _ => puppet.end_turn().await,
+            }
+            world.run().await;
+            let shown = puppet.messages_of(MessageType::ToolExecute).await;
+            let shown: Vec<_> = shown.iter().map(|m| m.metadata["status"].as_str().unwrap()).collect();
+            assert_eq!(shown, ["stopped", "stopped", "completed", "failed"], "{how}");
+        }
+    }
+
     async fn a_growing_message_is_one_message(db: TestDb) {
         let world = World::new(db).await;
         let puppet = world.working("Task").await;

@@ -5,6 +5,7 @@ use crate::world::{World, prompted, refused};
 use board::{Actor, Settings, TurnOutcome};
 use domain::clarification::ClarificationAnswer;
 use domain::error::ErrorCode;
+use domain::message::MessageType;
 use domain::params::{CreateTask, MoveTask};
 use domain::task::TaskState;
 use domain::workflow::{MoveAction, StepEvents};
@@ -238,6 +239,9 @@ store::on_both_engines! {
         world.run().await;
         assert_eq!(puppet.step().await, "Review");
         assert_eq!(puppet.last_heard().text, "Review this: Begin with Task.");
+        let told = puppet.messages_of(MessageType::Message).await;
+        let by = |at: usize| told[at].metadata.get("queued_by").cloned();
+        assert_eq!((by(0), by(1)), (None, Some(json!("workflow"))), "nobody said it");
         assert!(puppet.is_in_turn());
         assert_eq!(puppet.card().await.state, TaskState::InProgress);
         puppet.end_turn().await;

@@ -1,9 +1,10 @@
 use crate::world::{UNICODE, World, assert_invariant, assert_unique, at, bundle, read, write};
-use domain::clarification::{Clarification, ClarificationStatus};
-use domain::ids::{ClarificationId, SessionId, TaskId, TurnId};
+use domain::clarification::{Claim, Clarification, ClarificationStatus};
+use domain::ids::{ClarificationId, PromptId, SessionId, TaskId, TurnId};
 use serde_json::json;
 use store::clarifications::{
-    find, insert, pending_of_session, pending_of_task, resolve_if_pending, set_disconnected,
+    abandoned, claimed_by, detach, find, insert, open_of_all, open_of_session, open_of_task,
+    set_disconnected, update_if,
 };
 use store::{Store, Write};
 
@@ -20,7 +21,68 @@ fn resolved(bundle: &Clarification, status: ClarificationStatus) -> Clarificatio
     }
 }
 
+fn claim(holder: &str, until: domain::time::Timestamp) -> Claim {
+    Claim {
+        prompt: PromptId::new(),
+        holder: holder.to_owned(),
+        until,
+    }
+}
+
 store::on_both_engines! {
+    async fn a_claim_is_kept_until_it_is_settled_and_exactly_while_an_answer_is_on_its_way(db: TestDb) {
+        let world = World::new(&db).await;
+        let (_, session) = world.add_conversation().await;
+        let asked = world.put_bundle(bundle(&session, "call")).await;
+        let claimed = Clarification {
+            status: ClarificationStatus::Responding,
+            response: Some(json!({"q1": UNICODE})),
+            claim: Some(claim("node-1", at(50))),
+            ..asked.clone()
+        };
+        let change = async |to: &Clarification, before| {
+            write(&db.store, async |tx| update_if(tx, to, before).await).await.unwrap()
+        };
+        assert_eq!(change(&claimed, ClarificationStatus::Pending).await, Write::Changed);
+        assert_eq!(change(&claimed, ClarificationStatus::Pending).await, Write::Stale);
+        assert_eq!(stored(&db.store, asked.id).await.as_ref(), Some(&claimed));
+        let prompt = claimed.claim.as_ref().unwrap().prompt;
+        assert_eq!(read(&db.store, async |db| claimed_by(db, prompt).await).await.as_ref(), Some(&claimed));
+        assert_eq!(read(&db.store, async |db| claimed_by(db, PromptId::new()).await).await, None);
+        let of = async |holder, now| read(&db.store, async |db| abandoned(db, holder, now).await).await.len();
+        assert_eq!(of(None, at(50)).await, 0);
+        assert_eq!(of(None, at(51)).await, 1);
+        assert_eq!(of(Some("node-1"), at(0)).await, 1);
+        assert_eq!(of(Some("node-2"), at(0)).await, 0);
+        assert_eq!(change(&asked, ClarificationStatus::Responding).await, Write::Changed);
+        assert_eq!(stored(&db.store, asked.id).await, Some(asked));
+        for bad in [
+            Clarification { claim: None, ..claimed.clone() },
+            Clarification { status: ClarificationStatus::Pending, ..claimed },
+        ] {
+            let bad = Clarification { id: ClarificationId::new(), request_key: "bad".to_owned(), ..bad };
+            assert_invariant(write(&db.store, async |tx| insert(tx, &bad).await).await);
+        }
+    }
+
+    async fn detaching_a_turn_changes_what_it_asked_once(db: TestDb) {
+        let world = World::new(&db).await;
+        let (task, session) = world.add_conversation().await;
+        let another = world.add_session(&task).await;
+        let turn = TurnId::new();
+        let of = |key: &str| Clarification { turn_id: Some(turn), ..bundle(&session, key) };
+        let live = world.put_bundle(of("live")).await;
+        world.put_bundle(Clarification { agent_disconnected: true, ..of("detached") }).await;
+        world.put_bundle(resolved(&of("over"), ClarificationStatus::Rejected)).await;
+        world.put_bundle(bundle(&session, "another turn")).await;
+        world.put_bundle(Clarification { turn_id: Some(turn), ..bundle(&another, "another session") }).await;
+        let changed = async || write(&db.store, async |tx| detach(tx, session.id, turn).await).await.unwrap();
+        assert_eq!(changed().await, [live.id]);
+        assert!(changed().await.is_empty());
+        let expected = Clarification { agent_disconnected: true, ..live.clone() };
+        assert_eq!(stored(&db.store, live.id).await, Some(expected));
+    }
+
     async fn a_bundle_is_read_as_it_was_written(db: TestDb) {
         let world = World::new(&db).await;
         let (_, session) = world.add_conversation().await;
@@ -54,7 +116,7 @@ store::on_both_engines! {
         world.put_bundle(bundle(&another, "call")).await;
         assert_unique(write(&db.store, async |tx| insert(tx, &bundle(&session, "call")).await).await);
         let ended = resolved(&first, ClarificationStatus::Cancelled);
-        write(&db.store, async |tx| resolve_if_pending(tx, &ended).await.map(drop)).await.unwrap();
+        write(&db.store, async |tx| update_if(tx, &ended, ClarificationStatus::Pending).await.map(drop)).await.unwrap();
         world.put_bundle(bundle(&session, "call")).await;
     }
 
@@ -65,7 +127,7 @@ store::on_both_engines! {
         let first = resolved(&asked, ClarificationStatus::Answered);
         let second = Clarification { response: None, ..resolved(&asked, ClarificationStatus::Rejected) };
         let end = async |bundle: &Clarification| {
-            write(&db.store, async |tx| resolve_if_pending(tx, bundle).await).await.unwrap()
+            write(&db.store, async |tx| update_if(tx, bundle, ClarificationStatus::Pending).await).await.unwrap()
         };
         assert_eq!(end(&first).await, Write::Changed);
         assert_eq!(end(&second).await, Write::Stale);
@@ -81,11 +143,12 @@ store::on_both_engines! {
             for resolved_at in [None, Some(at(1))] {
                 let bundle = Clarification {
                     status: *status,
+                    claim: (*status == ClarificationStatus::Responding).then(|| claim("node-1", at(5))),
                     resolved_at,
                     ..bundle(&session, &format!("{status} {resolved_at:?}"))
                 };
                 let outcome = write(&db.store, async |tx| insert(tx, &bundle).await).await;
-                if (*status == ClarificationStatus::Pending) == resolved_at.is_none() {
+                if status.is_open() == resolved_at.is_none() {
                     outcome.unwrap();
                 } else {
                     assert_invariant(outcome);
@@ -107,12 +170,12 @@ store::on_both_engines! {
         assert!(stored(&db.store, asked.id).await.unwrap().agent_disconnected);
         assert!(note(false).await);
         let ended = resolved(&asked, ClarificationStatus::Answered);
-        write(&db.store, async |tx| resolve_if_pending(tx, &ended).await.map(drop)).await.unwrap();
+        write(&db.store, async |tx| update_if(tx, &ended, ClarificationStatus::Pending).await.map(drop)).await.unwrap();
         assert!(!note(true).await, "nobody waits for an ended one");
         assert_eq!(stored(&db.store, asked.id).await, Some(ended));
     }
 
-    async fn pending_bundles_are_listed_by_age(db: TestDb) {
+    async fn open_bundles_are_listed_by_age(db: TestDb) {
         let world = World::new(&db).await;
         let (task, session) = world.add_conversation().await;
         let another = world.add_session(&task).await;
@@ -120,12 +183,17 @@ store::on_both_engines! {
         let young = world.put_bundle(Clarification { created_at: at(2), ..bundle(&session, "1") }).await;
         let old = world.put_bundle(Clarification { created_at: at(1), ..bundle(&session, "2") }).await;
         let oldest = world.put_bundle(bundle(&another, "3")).await;
-        world.put_bundle(bundle(&elsewhere, "4")).await;
+        let other = world.put_bundle(bundle(&elsewhere, "4")).await;
         world.put_bundle(resolved(&bundle(&session, "5"), ClarificationStatus::Answered)).await;
-        let of_session = async |id| read(&db.store, async |db| pending_of_session(db, id).await).await;
-        let of_task = async |id| read(&db.store, async |db| pending_of_task(db, id).await).await;
+        let of_session = async |id| read(&db.store, async |db| open_of_session(db, id).await).await;
+        let of_task = async |id| read(&db.store, async |db| open_of_task(db, id).await).await;
         assert_eq!(of_session(session.id).await, [old.clone(), young.clone()]);
-        assert_eq!(of_task(task.id).await, [oldest, old, young]);
+        assert_eq!(of_task(task.id).await, [oldest.clone(), old.clone(), young.clone()]);
+        let all = read(&db.store, async |db| open_of_all(db, 3).await).await;
+        let mut expected = vec![oldest, other, old, young];
+        expected.sort_by_key(|bundle| (bundle.created_at, bundle.id));
+        expected.truncate(3);
+        assert_eq!(all, expected);
         assert!(of_session(SessionId::new()).await.is_empty());
         assert!(of_task(TaskId::new()).await.is_empty());
     }

@@ -3,7 +3,9 @@ use domain::ids::{MessageId, SessionId};
 use domain::message::{AuthorType, Message, MessageType};
 use serde_json::{Map, Value, json};
 use store::Store;
-use store::messages::{Window, append, find, merge_metadata, page, update};
+use store::messages::{
+    Window, append, find, merge_metadata, of_prompt, of_turn, page, unfinished_calls, update,
+};
 
 async fn stored(store: &Store, id: MessageId) -> Option<Message> {
     read(store, async |db| find(db, id).await).await
@@ -127,6 +129,68 @@ store::on_both_engines! {
         let expected = object(json!({"a": 1, "b": 3, "d": UNICODE}));
         assert_eq!(stored(&db.store, before.id).await, Some(Message { metadata: expected, updated_at: at(7), ..before }));
         merge(MessageId::new(), json!({"a": 1})).await;
+    }
+
+    async fn a_turns_messages_of_one_type_are_found_without_reading_the_rest(db: TestDb) {
+        let world = World::new(&db).await;
+        let (task, session) = world.add_conversation().await;
+        let another = world.add_session(&task).await;
+        let mine = world.put_turn(turn(&session)).await;
+        let other = world.put_turn(turn(&another)).await;
+        let asked = |session, turn: &domain::turn::Turn, message_type| Message {
+            turn_id: Some(turn.id),
+            message_type,
+            ..message(session, "?")
+        };
+        let wanted = MessageType::ClarificationRequest;
+        let first = world.put_message(asked(&session, &mine, wanted)).await;
+        world.put_message(asked(&session, &mine, MessageType::Message)).await;
+        world.put_message(asked(&another, &other, wanted)).await;
+        let second = world.put_message(asked(&session, &mine, wanted)).await;
+        let found = read(&db.store, async |db| of_turn(db, session.id, mine.id, wanted).await).await;
+        assert_eq!(found, [first, second]);
+    }
+
+    async fn what_a_prompt_became_is_found_by_the_prompt(db: TestDb) {
+        let world = World::new(&db).await;
+        let (_, session) = world.add_conversation().await;
+        let (_, another) = world.add_conversation().await;
+        let mine = world.put_turn(turn(&session)).await;
+        let other = world.put_turn(turn(&another)).await;
+        let said = |session, turn: &domain::turn::Turn, author_type| Message {
+            turn_id: Some(turn.id),
+            author_type,
+            ..message(session, "?")
+        };
+        let wanted = world.put_message(said(&session, &mine, AuthorType::User)).await;
+        world.put_message(said(&session, &mine, AuthorType::Agent)).await;
+        world.put_message(said(&another, &other, AuthorType::User)).await;
+        assert_eq!(read(&db.store, async |db| of_prompt(db, mine.prompt_id).await).await, [wanted]);
+        assert!(read(&db.store, async |db| of_prompt(db, domain::ids::PromptId::new()).await).await.is_empty());
+    }
+
+    async fn calls_without_an_end_are_found_by_their_own_status(db: TestDb) {
+        let world = World::new(&db).await;
+        let (_, session) = world.add_conversation().await;
+        let mine = world.put_turn(turn(&session)).await;
+        let call = |message_type, metadata| Message {
+            turn_id: Some(mine.id),
+            message_type,
+            metadata: object(metadata),
+            ..message(&session, "?")
+        };
+        let pending = world.put_message(call(MessageType::ToolRead, json!({"status": "pending"}))).await;
+        for (message_type, metadata) in [
+            (MessageType::ToolCall, json!({"status": "completed"})),
+            (MessageType::ToolCall, json!({"status": "failed", "content": [{"status": "in_progress"}]})),
+            (MessageType::ClarificationRequest, json!({"status": "pending"})),
+        ] {
+            world.put_message(call(message_type, metadata)).await;
+        }
+        let running = world.put_message(call(MessageType::ToolExecute, json!({"status": "in_progress"}))).await;
+        world.put_message(Message { metadata: object(json!({"status": "pending"})), ..message(&session, "no turn") }).await;
+        let found = read(&db.store, async |db| unfinished_calls(db, session.id, mine.id).await).await;
+        assert_eq!(found, [pending, running]);
     }
 
     async fn a_page_is_a_window_in_ascending_order(db: TestDb) {

@@ -1,7 +1,9 @@
 use crate::world::{UNICODE, World, assert_invariant, at, permission, read, write};
 use domain::ids::{PermissionId, SessionId, TaskId, TurnId};
 use domain::permission::{Permission, PermissionStatus};
-use store::permissions::{find, insert, pending_of_session, pending_of_task, resolve_if_pending};
+use store::permissions::{
+    find, insert, pending_of_all, pending_of_session, pending_of_task, resolve_if_pending,
+};
 use store::{Store, Write};
 
 async fn stored(store: &Store, id: PermissionId) -> Option<Permission> {
@@ -77,7 +79,7 @@ store::on_both_engines! {
         let young = world.put_permission(Permission { created_at: at(2), ..permission(&session) }).await;
         let old = world.put_permission(Permission { created_at: at(1), ..permission(&session) }).await;
         let oldest = world.put_permission(permission(&another)).await;
-        world.put_permission(permission(&elsewhere)).await;
+        let other = world.put_permission(permission(&elsewhere)).await;
         let over = Permission {
             status: PermissionStatus::Cancelled,
             resolved_at: Some(at(3)),
@@ -87,7 +89,11 @@ store::on_both_engines! {
         let of_session = async |id| read(&db.store, async |db| pending_of_session(db, id).await).await;
         let of_task = async |id| read(&db.store, async |db| pending_of_task(db, id).await).await;
         assert_eq!(of_session(session.id).await, [old.clone(), young.clone()]);
-        assert_eq!(of_task(task.id).await, [oldest, old, young]);
+        assert_eq!(of_task(task.id).await, [oldest.clone(), old.clone(), young.clone()]);
+        let mut expected = vec![oldest, other, old, young];
+        expected.sort_by_key(|request| (request.created_at, request.id));
+        expected.truncate(3);
+        assert_eq!(read(&db.store, async |db| pending_of_all(db, 3).await).await, expected);
         assert!(of_session(SessionId::new()).await.is_empty());
         assert!(of_task(TaskId::new()).await.is_empty());
     }

@@ -5,8 +5,8 @@ use domain::ids::{PromptId, QuestionId, SessionId, TaskId, TurnId};
 use domain::question::{ParentQuestion, QuestionStatus};
 use std::slice::from_ref;
 use store::questions::{
-    find, insert, of_tool_call, of_turn, pending, pending_of_child, pending_of_parent,
-    pending_of_session, resolve_if_pending, set_delivered, set_prompt,
+    clear_prompt, find, insert, of_tool_call, of_turn, pending, pending_of_child,
+    pending_of_parent, pending_of_session, resolve_if_pending, set_delivered, set_prompt,
 };
 use store::{Store, Write};
 
@@ -169,6 +169,17 @@ store::on_both_engines! {
         .await
         .unwrap();
         let expected = ParentQuestion { prompt_id: Some(prompts[1]), delivered_at: Some(at(4)), ..asked.clone() };
-        assert_eq!(stored(&db.store, asked.id).await, Some(expected));
+        assert_eq!(stored(&db.store, asked.id).await, Some(expected.clone()));
+        write(&db.store, async |tx| clear_prompt(tx, asked.id).await).await.unwrap();
+        assert_eq!(stored(&db.store, asked.id).await, Some(expected), "it was delivered");
+        let other = world.add_session(&world.add_child(&parent).await).await;
+        let waits = world.put_question(question(&other, parent.id)).await;
+        write(&db.store, async |tx| {
+            set_prompt(tx, waits.id, prompts[0]).await?;
+            clear_prompt(tx, waits.id).await
+        })
+        .await
+        .unwrap();
+        assert_eq!(stored(&db.store, waits.id).await, Some(waits));
     }
 }

@@ -5,7 +5,9 @@ use domain::ids::{ProfileId, SessionId, TaskId};
 use domain::queue::Lane;
 use domain::session::{Session, SessionState};
 use domain::task::Task;
-use store::sessions::{find, insert, list, orphaned, renew_leases, update, with_queued_prompts};
+use store::sessions::{
+    delete, find, insert, list, orphaned, renew_leases, update, with_queued_prompts,
+};
 use store::{Store, Write};
 
 async fn stored(store: &Store, id: SessionId) -> Option<Session> {
@@ -73,6 +75,21 @@ store::on_both_engines! {
         assert_eq!(change(&Session { version: expected.version, ..before.clone() }).await, Write::Changed);
         assert_eq!(stored(&db.store, before.id).await, Some(Session { version: expected.version + 1, ..before }));
         assert_eq!(change(&world.session(&task)).await, Write::Stale, "a session that is gone");
+    }
+
+    async fn a_session_goes_with_all_that_hangs_on_it_and_nothing_else(db: TestDb) {
+        let world = World::new(&db).await;
+        let (task, gone) = world.add_conversation().await;
+        let stays = world.add_session(&task).await;
+        for session in [&gone, &stays] {
+            world.put_prompt(prompt(session, Lane::Normal)).await;
+        }
+        write(&db.store, async |tx| delete(tx, gone.id).await).await.unwrap();
+        assert_eq!(stored(&db.store, gone.id).await, None);
+        assert_eq!(read(&db.store, async |db| list(db, task.id).await).await, [stays.clone()]);
+        let waits = read(&db.store, async |db| store::queue::list_by_task(db, task.id).await).await;
+        assert_eq!(waits.len(), 1);
+        assert_eq!(waits[0].session_id, stays.id);
     }
 
     async fn a_task_has_one_primary_session(db: TestDb) {

@@ -1,7 +1,9 @@
 use crate::world::{UNICODE, World, assert_invariant, assert_unique, at, read, turn, write};
 use domain::ids::{PromptId, SessionId, TurnId};
 use domain::turn::{Turn, TurnState};
-use store::turns::{add_stored_bytes, came_of, count, find, insert, latest, open, update_if_open};
+use store::turns::{
+    add_stored_bytes, came_of, count, current, find, insert, latest, open, update_if_open,
+};
 use store::{Store, Write};
 
 async fn stored(store: &Store, id: TurnId) -> Option<Turn> {
@@ -83,6 +85,24 @@ store::on_both_engines! {
                 }
             }
         }
+    }
+
+    async fn the_current_turn_is_the_newest_that_an_agent_has_taken(db: TestDb) {
+        let world = World::new(&db).await;
+        let (task, session) = world.add_conversation().await;
+        let another = world.add_session(&task).await;
+        let now = async || read(&db.store, async |db| current(db, session.id).await).await;
+        assert_eq!(now().await, None);
+        let over = |started, state| Turn { started_at: at(started), state, completed_at: Some(at(9)), ..turn(&session) };
+        let new = world.put_turn(over(5, TurnState::Interrupted)).await;
+        world.put_turn(over(1, TurnState::Completed)).await;
+        world.put_turn(Turn { started_at: at(8), ..turn(&another) }).await;
+        assert_eq!(now().await, Some(new.id));
+        let open = world.put_turn(Turn { started_at: at(7), state: TurnState::Dispatching, ..turn(&session) }).await;
+        assert_eq!(now().await, Some(new.id), "one on its way makes nothing history");
+        let taken = Turn { state: TurnState::Open, ..open };
+        write(&db.store, async |tx| update_if_open(tx, &taken).await.map(drop)).await.unwrap();
+        assert_eq!(now().await, Some(taken.id));
     }
 
     async fn stored_bytes_add_up(db: TestDb) {

@@ -1,5 +1,6 @@
-use crate::world::{UNICODE, World, at, bundle, permission, prompt, question, read, turn};
+use crate::world::{UNICODE, World, at, bundle, permission, prompt, question, read, turn, write};
 use domain::clarification::{Clarification, ClarificationStatus};
+use domain::event::{EventKind, NewEvent};
 use domain::ids::{QuestionId, TaskId};
 use domain::permission::{Permission, PermissionStatus};
 use domain::question::{ParentQuestion, QuestionStatus};
@@ -7,9 +8,15 @@ use domain::queue::{Lane, QueuedPrompt, QueuedState};
 use domain::session::{Session, SessionState};
 use domain::task::{Origin, PendingAction, Priority, Task, TaskState, TitleMode};
 use domain::turn::{Turn, TurnState};
-use domain::view::{SessionView, TaskView};
+use domain::view::{Revision, SessionView, TaskView};
 use store::Store;
-use store::views::{TaskFilter, sessions, task, tasks};
+use store::views::{AskingTask, TaskFilter, asking_tasks, sessions, task, tasks};
+
+/// Where nothing is compared: revisions have a test of their own.
+const NO_REVISION: Revision = Revision {
+    epoch: 0,
+    sequence: 0,
+};
 
 /// What a task without sessions looks like.
 fn bare_view(task: &Task) -> TaskView {
@@ -38,12 +45,20 @@ fn bare_view(task: &Task) -> TaskView {
         primary_session_state: None,
         primary_session_pending_action: None,
         task_pending_action: None,
+        pending_action_revision: NO_REVISION,
         needs_operator: false,
         session_count: 0,
         queued_prompt_count: 0,
         primary_agent_name: None,
         error_message: None,
         turn_started_at: None,
+    }
+}
+
+fn unmarked(view: TaskView) -> TaskView {
+    TaskView {
+        pending_action_revision: NO_REVISION,
+        ..view
     }
 }
 
@@ -57,7 +72,7 @@ async fn view(store: &Store, id: TaskId) -> TaskView {
     };
     let listed = read(store, async |db| tasks(db, &all).await).await;
     assert_eq!(listed.iter().find(|task| task.id == id), Some(&one));
-    one
+    unmarked(one)
 }
 
 async fn ids(store: &Store, filter: TaskFilter) -> Vec<TaskId> {
@@ -185,6 +200,45 @@ store::on_both_engines! {
         assert_eq!(shown_by_session(&primary).await, permitted);
     }
 
+    async fn a_later_projection_has_a_later_revision(db: TestDb) {
+        let world = World::new(&db).await;
+        let (one, session) = world.add_conversation().await;
+        let seen = async || {
+            let of_task = read(&db.store, async |db| task(db, one.id).await).await.unwrap().pending_action_revision;
+            let of_session = read(&db.store, async |db| sessions(db, one.id).await).await.remove(0).pending_action_revision;
+            assert_eq!(of_task, of_session);
+            of_task
+        };
+        let before = seen().await;
+        assert!(before.epoch > 0);
+        let event = NewEvent::new(EventKind::ClarificationChanged).session(session.id);
+        write(&db.store, async |tx| store::events::append(tx, &event, at(1)).await.map(drop)).await.unwrap();
+        let after = seen().await;
+        assert!(after > before && after.replaces(before) && !before.replaces(after));
+        assert_eq!(after.epoch, before.epoch);
+    }
+
+    async fn tasks_that_ask_something_of_the_operator_are_found(db: TestDb) {
+        let world = World::new(&db).await;
+        let (asks, session) = world.add_conversation().await;
+        let (wants, other) = world.add_conversation().await;
+        world.add_conversation().await;
+        let archived = world.put_task(Task { archived_at: Some(at(1)), ..world.task() }).await;
+        let of_archived = world.add_session(&archived).await;
+        for session in [&session, &of_archived] {
+            world.put_bundle(bundle(session, "call")).await;
+        }
+        world.put_permission(permission(&session)).await;
+        world.put_permission(permission(&other)).await;
+        let mut expected = [asks, wants].map(|task| AskingTask {
+            id: task.id,
+            title: task.title,
+            workspace_id: task.workspace_id,
+        });
+        expected.sort_by_key(|task| task.id);
+        assert_eq!(read(&db.store, async |db| asking_tasks(db).await).await, expected);
+    }
+
     async fn tasks_are_filtered_by_everything_that_is_given(db: TestDb) {
         let world = World::new(&db).await;
         let elsewhere = World::beside(&db, "Other agent").await;
@@ -218,6 +272,7 @@ store::on_both_engines! {
         let first_step_first = world.steps[0].id < world.steps[2].id;
         assert_eq!(board, if first_step_first { [b.id, a.id, c.id] } else { [c.id, b.id, a.id] });
         let views = read(&db.store, async |db| tasks(db, &here).await).await;
+        let views: Vec<_> = views.into_iter().map(unmarked).collect();
         assert_eq!(views, [bare_view(&a), bare_view(&b), bare_view(&c)]);
     }
 
@@ -257,6 +312,7 @@ store::on_both_engines! {
             workspace_path: session.workspace_path.clone(),
             error_message: session.error_message.clone(),
             pending_action: None,
+            pending_action_revision: NO_REVISION,
             auto_run: session.auto_run,
             queued_prompt_count: 0,
             turn_started_at: None,
@@ -269,7 +325,10 @@ store::on_both_engines! {
             shown(&whole),
             SessionView { queued_prompt_count: 1, turn_started_at: Some(at(5)), ..shown(&bare) },
         ];
-        assert_eq!(read(&db.store, async |db| sessions(db, task.id).await).await, expected, "newest first");
+        let found = read(&db.store, async |db| sessions(db, task.id).await).await;
+        let found: Vec<_> =
+            found.into_iter().map(|view| SessionView { pending_action_revision: NO_REVISION, ..view }).collect();
+        assert_eq!(found, expected, "newest first");
         assert!(read(&db.store, async |db| sessions(db, TaskId::new()).await).await.is_empty());
     }
 }

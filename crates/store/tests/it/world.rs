@@ -421,6 +421,7 @@ pub(crate) fn asked() -> Vec<Question> {
             title: None,
             prompt: "Which one?".to_owned(),
             options: Vec::new(),
+            allow_custom_text: true,
         },
         Question {
             id: "q2".to_owned(),
@@ -431,6 +432,7 @@ pub(crate) fn asked() -> Vec<Question> {
                 label: UNICODE.to_owned(),
                 description: String::new(),
             }],
+            allow_custom_text: false,
         },
     ]
 }
@@ -472,6 +474,7 @@ pub(crate) fn bundle(session: &Session, key: &str) -> Clarification {
         status: ClarificationStatus::Pending,
         agent_disconnected: false,
         response: None,
+        claim: None,
         created_at: at(0),
         resolved_at: None,
     }

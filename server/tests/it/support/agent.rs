@@ -19,9 +19,14 @@ pub(crate) struct Agent {
 impl Agent {
     /// Launches the agent of a task's main session; its first prompt is accepted.
     pub(crate) async fn launch(app: &TestApp, task: TaskId) -> Self {
-        let board = app.board().clone();
-        let view = board.task_get(&Actor::Operator, task).await.unwrap();
+        let view = app.board().task_get(&Actor::Operator, task).await.unwrap();
         let session = view.primary_session_id.expect("the task was started");
+        Self::launch_session(app, task, session).await
+    }
+
+    /// Launches the agent of a certain session; its first prompt is accepted.
+    pub(crate) async fn launch_session(app: &TestApp, task: TaskId, session: SessionId) -> Self {
+        let board = app.board().clone();
         let Next::Launch(plan) = board
             .delivery_next(session, NODE, false, None)
             .await
@@ -77,7 +82,9 @@ impl Agent {
 
     /// Ends the running turn as the agent of a cancelled one does.
     pub(crate) async fn cancelled(&self) {
-        let ended = self.board.turn_ended(self.turn, NODE, &TurnOutcome::Cancelled);
+        let ended = self
+            .board
+            .turn_ended(self.turn, NODE, &TurnOutcome::Cancelled);
         ended.await.unwrap();
     }
 

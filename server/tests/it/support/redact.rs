@@ -26,7 +26,9 @@ impl Redact {
                 .iter()
                 .map(|(name, field)| match name.as_str() {
                     // How many events a step makes is no part of a shape.
-                    "as_of" => (name.clone(), Value::String("[position]".to_owned())),
+                    "as_of" | "epoch" | "sequence" => {
+                        (name.clone(), Value::String("[position]".to_owned()))
+                    }
                     _ => (name.clone(), self.value(field)),
                 })
                 .collect::<serde_json::Map<_, _>>()

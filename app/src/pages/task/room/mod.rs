@@ -7,7 +7,7 @@ pub(super) mod outgoing;
 use super::phase::LastSaid;
 use crate::api::tasks::{task_page, task_related};
 use crate::components::composer::keep_draft;
-use crate::components::states::what_happened;
+pub(super) use crate::components::states::explain;
 use crate::components::toast::{Toasts, use_toasts};
 use crate::error::AppError;
 use crate::i18n::{Locale, use_locale};
@@ -15,7 +15,8 @@ use crate::live::{Topic, use_live};
 use domain::error::ErrorCode;
 use domain::ids::{SessionId, TaskId};
 use domain::session::SessionState;
-use domain::view::{RelatedTasks, SessionView, TaskPageView};
+use domain::task::PendingAction;
+use domain::view::{ClarificationView, RelatedTasks, SessionView, TaskPageView};
 use leptos::prelude::*;
 use leptos::task::spawn_local;
 use leptos_router::hooks::use_query_map;
@@ -43,11 +44,16 @@ pub(super) struct Room {
     pub(super) renaming: RwSignal<bool>,
     /// What the shown session said last.
     pub(super) last_said: RwSignal<LastSaid>,
+    /// A question that is history and is being answered by a message.
+    pub(super) late_answer: RwSignal<Option<ClarificationView>>,
     pub(super) toasts: Toasts,
     pub(super) locale: Locale,
     reading: StoredValue<bool>,
     again: StoredValue<bool>,
 }
+
+/// The session that the address names, and the one that is shown.
+type Choice = (Option<SessionId>, Option<SessionId>);
 
 impl Room {
     /// Opens the page and, in the browser, keeps it current.
@@ -56,18 +62,23 @@ impl Room {
         let workspace = view.task.workspace_id;
         let view = RwSignal::new(view);
         let query = use_query_map();
-        let shown = Memo::new(move |before: Option<&Option<SessionId>>| {
+        // What the address asked for, and what is shown.
+        let choice = Memo::new(move |before: Option<&Choice>| {
             let wanted = query.with(wanted_session);
-            let before = before.copied().flatten();
-            view.with(|view| {
+            // Whoever comes by the task's own address, from one of its sessions, wants what the task needs.
+            let stays = before.is_some_and(|(asked, _)| *asked == wanted || wanted.is_some());
+            let before = before.and_then(|(_, shown)| *shown).filter(|_| stays);
+            let shown = view.with(|view| {
                 let known = |id: &SessionId| view.sessions.iter().any(|s| s.id == *id);
                 // A session that now needs somebody does not take the reader away from this one; its tab says so.
                 wanted
                     .filter(known)
                     .or_else(|| before.filter(known))
-                    .or_else(|| first_session(&view.sessions, None))
-            })
+                    .or_else(|| first_session(view, None))
+            });
+            (wanted, shown)
         });
+        let shown = Memo::new(move |_| choice.get().1);
         let draft = RwSignal::new(typed_early());
         keep_draft(draft, Signal::stored(format!("draft:{id}")));
         let room = Self {
@@ -81,6 +92,7 @@ impl Room {
             show_logs: RwSignal::new(false),
             renaming: RwSignal::new(false),
             last_said: RwSignal::new(LastSaid::default()),
+            late_answer: RwSignal::new(None),
             toasts: use_toasts(),
             locale: use_locale(),
             reading: StoredValue::new(false),
@@ -175,28 +187,25 @@ impl Room {
     }
 }
 
-/// An error in one line.
-pub(super) fn explain(locale: Locale, error: &AppError) -> String {
-    let heading = what_happened(locale, error.code());
-    if error.0.message.is_empty() {
-        heading.to_owned()
-    } else {
-        [heading, &error.0.message].join(" ")
-    }
-}
-
 /// The session that the address names.
 pub(super) fn wanted_session(query: &ParamsMap) -> Option<SessionId> {
     query.get("session").and_then(|id| id.parse().ok())
 }
 
-/// The session to begin with: the one wanted, or the newest that needs somebody, or the primary one, or the newest.
-pub(super) fn first_session(
+/// The session to begin with: the one wanted; the newest that needs what the task is marked with; the newest that needs anything;
+/// the primary one; the newest.
+pub(super) fn first_session(view: &TaskPageView, wanted: Option<SessionId>) -> Option<SessionId> {
+    choose(&view.sessions, view.task.task_pending_action, wanted)
+}
+
+fn choose(
     sessions: &[SessionView],
+    needed: Option<PendingAction>,
     wanted: Option<SessionId>,
 ) -> Option<SessionId> {
     let find = |test: &dyn Fn(&SessionView) -> bool| sessions.iter().find(|s| test(s));
     find(&|s| Some(s.id) == wanted)
+        .or_else(|| find(&|s| needed.is_some() && s.pending_action == needed))
         .or_else(|| find(&|s| s.pending_action.is_some()))
         .or_else(|| find(&|s| s.is_primary))
         .or_else(|| sessions.first())
@@ -242,8 +251,8 @@ fn typed_early() -> String {
 mod tests {
     use super::*;
     use domain::ids::ProfileId;
-    use domain::task::PendingAction;
     use domain::time::Timestamp;
+    use domain::view::Revision;
 
     fn session(is_primary: bool, pending_action: Option<PendingAction>) -> SessionView {
         SessionView {
@@ -258,6 +267,10 @@ mod tests {
             workspace_path: None,
             error_message: None,
             pending_action,
+            pending_action_revision: Revision {
+                epoch: 0,
+                sequence: 0,
+            },
             auto_run: true,
             queued_prompt_count: 0,
             turn_started_at: None,
@@ -272,13 +285,23 @@ mod tests {
     fn the_page_opens_where_somebody_is_needed() {
         let newest = session(false, None);
         let primary = session(true, None);
-        let asking = session(false, Some(PendingAction::Permission));
-        let all = [newest.clone(), primary.clone(), asking.clone()];
-        assert_eq!(first_session(&all, None), Some(asking.id));
-        assert_eq!(first_session(&all[..2], None), Some(primary.id));
-        assert_eq!(first_session(&all[..1], None), Some(newest.id));
-        assert_eq!(first_session(&all, Some(newest.id)), Some(newest.id));
-        assert_eq!(first_session(&all, Some(SessionId::new())), Some(asking.id));
-        assert_eq!(first_session(&[], None), None);
+        let asks = session(false, Some(PendingAction::Clarification));
+        let wants = session(false, Some(PendingAction::Permission));
+        let all = [newest.clone(), primary.clone(), asks.clone(), wants.clone()];
+        let first = |needed, wanted| choose(&all, needed, wanted);
+        assert_eq!(first(Some(PendingAction::Permission), None), Some(wants.id));
+        assert_eq!(
+            first(Some(PendingAction::Clarification), None),
+            Some(asks.id)
+        );
+        assert_eq!(first(None, None), Some(asks.id));
+        assert_eq!(
+            first(Some(PendingAction::Permission), Some(newest.id)),
+            Some(newest.id)
+        );
+        assert_eq!(first(None, Some(SessionId::new())), Some(asks.id));
+        assert_eq!(choose(&all[..2], None, None), Some(primary.id));
+        assert_eq!(choose(&all[..1], None, None), Some(newest.id));
+        assert_eq!(choose(&[], None, None), None);
     }
 }

@@ -1,0 +1,125 @@
+//! Another session on a task: a second agent beside the one that works on it, in a conversation of its own (task-domain 9.3).
+//!
+//! Operators and agents use the same operation. Who spawned a session, and where its agent replies to, is taken from the rows
+//! behind the caller's token; nothing in a call can claim to be somebody else.
+
+use crate::messages::attributed;
+use crate::prompts::{NewPrompt, check_content, check_open};
+use crate::transition::{Work, find_step, load_task};
+use crate::{Actor, Board, Result};
+use domain::error::Refusal;
+use domain::ids::{ProfileId, TaskId};
+use domain::params::SpawnSession;
+use domain::queue::QueuedBy;
+use domain::session::{Session, check_name};
+use domain::task::Task;
+use domain::view::SpawnedSession;
+
+impl Board {
+    /// Starts a session on a task, or on the caller's own when none is named. A name that cannot be used is left out rather
+    /// than refused: the work matters more than what it is called.
+    pub async fn session_spawn(
+        &self,
+        actor: &Actor,
+        task: Option<TaskId>,
+        params: &SpawnSession,
+    ) -> Result<SpawnedSession> {
+        check_content(&params.prompt)?;
+        let mut work = self.begin().await?;
+        let (target, spawner) = match actor {
+            Actor::Operator => {
+                let target = task.ok_or_else(|| Refusal::validation("name the task to work on"))?;
+                (load_task(&mut work.tx, target).await?, None)
+            }
+            Actor::Agent { .. } | Actor::External { .. } | Actor::System => {
+                let (own, session) = actor.require_agent()?;
+                let own = load_task(&mut work.tx, own).await?;
+                let target = load_task(&mut work.tx, task.unwrap_or(own.id)).await?;
+                if target.workspace_id != own.workspace_id {
+                    return Err(Refusal::forbidden(
+                        "sessions can only be started on tasks of your own workspace: write to the other task with \
+                         message_task_kandev",
+                    )
+                    .into());
+                }
+                let session = store::sessions::find(&mut work.tx, session)
+                    .await?
+                    .filter(|session| session.task_id == own.id);
+                (target, session.map(|session| (own, session)))
+            }
+        };
+        check_open(&target)?;
+        let profile = work
+            .spawn_profile(&target, spawner.as_ref().map(|(_, s)| s), params)
+            .await?;
+        if target.autopilot {
+            work.check_autopilot(profile).await?;
+        }
+        let mut session = work.new_session(&target, profile).await?;
+        let name = params.name.as_deref().map(check_name);
+        if let Some(Ok(Some(name))) = name {
+            session.name = Some(name);
+            work.save_session(&mut session).await?;
+        }
+        let prompt = match &spawner {
+            Some((task, session)) => attributed(task, session, target.id, params.prompt.clone()),
+            None if actor.session().is_some() => {
+                NewPrompt::plain(params.prompt.clone(), QueuedBy::Agent)
+            }
+            None => NewPrompt::plain(params.prompt.clone(), QueuedBy::User),
+        };
+        work.admit(&target, &mut session, prompt).await?;
+        work.task_event(&target).await?;
+        work.commit().await?;
+        Ok(SpawnedSession {
+            task_id: target.id,
+            session_id: session.id,
+            state: session.state,
+            agent_profile_id: session.agent_profile_id,
+        })
+    }
+}
+
+impl Work {
+    /// The workflow's choice for the card's step, the one asked for, the spawner's own on the same task, that of the target's
+    /// primary session, the task's.
+    async fn spawn_profile(
+        &mut self,
+        target: &Task,
+        spawner: Option<&Session>,
+        params: &SpawnSession,
+    ) -> Result<ProfileId> {
+        if let Some(given) = params.agent_profile_id
+            && store::agents::find_profile(&mut self.tx, given)
+                .await?
+                .is_none()
+        {
+            return Err(Refusal::not_found("agent profile").into());
+        }
+        let steps = store::workflows::steps(&mut self.tx, target.workflow_id).await?;
+        let pinned =
+            find_step(&steps, target.workflow_step_id).and_then(|step| step.agent_profile_id);
+        let by_workflow = store::workflows::find(&mut self.tx, target.workflow_id)
+            .await?
+            .and_then(|workflow| workflow.agent_profile_id);
+        let own = spawner
+            .filter(|session| session.task_id == target.id)
+            .map(|session| session.agent_profile_id);
+        let primary = store::sessions::list(&mut self.tx, target.id)
+            .await?
+            .into_iter()
+            .find(|session| session.is_primary)
+            .map(|session| session.agent_profile_id);
+        Ok(pinned
+            .or(by_workflow)
+            .or(params.agent_profile_id)
+            .or(own)
+            .or(primary)
+            .or(target.agent_profile_id)
+            .ok_or_else(|| {
+                Refusal::validation(
+                    "the task has no agent profile: name one of list_agents_kandev as agent_profile_id",
+                )
+            })?)
+    }
+}
