@@ -5,7 +5,7 @@ use crate::api::Door;
 use crate::error::AppError;
 use domain::ids::TaskId;
 use domain::params::{CreateTask, MoveTask, UpdateTask};
-use domain::view::{RelatedTasks, TaskCreated, TaskPageView, TaskView};
+use domain::view::{RelatedTasks, TaskCreated, TaskMoved, TaskPageView, TaskView};
 use leptos::prelude::*;
 use leptos::server_fn::codec::Json;
 
@@ -37,11 +37,19 @@ pub async fn task_update(id: TaskId, params: UpdateTask) -> Result<TaskView, App
     door.answer(door.board.task_update(&door.actor, id, params).await)
 }
 
-/// Moves a card.
+/// Moves a card, now or when the turn of its agent has ended.
 #[server(prefix = "/api/page", endpoint = "task/move", input = Json)]
-pub async fn task_move(id: TaskId, params: MoveTask) -> Result<TaskView, AppError> {
+pub async fn task_move(id: TaskId, params: MoveTask) -> Result<TaskMoved, AppError> {
     let door = Door::open()?;
     door.answer(door.board.task_move(&door.actor, id, &params).await)
+}
+
+/// Takes back a move that waits for the end of a turn.
+#[server(prefix = "/api/page", endpoint = "task/move/withdraw", input = Json)]
+pub async fn task_move_withdraw(id: TaskId) -> Result<(), AppError> {
+    let door = Door::open()?;
+    let withdrawn = door.board.task_move_withdraw(&door.actor, id).await;
+    door.answer(withdrawn.map(drop))
 }
 
 /// Hides a task and stops its sessions. Doing it again changes nothing.

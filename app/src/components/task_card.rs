@@ -26,6 +26,9 @@ pub fn TaskCard(
     /// States of its parts.
     #[prop(into)]
     parts: Signal<Vec<TaskMark>>,
+    /// What else is to be known: that it moves later, or what it waits for.
+    #[prop(into, optional)]
+    note: Signal<Option<String>>,
     /// What can be done with it, at the end of its first line.
     #[prop(optional)]
     children: Option<Children>,
@@ -38,6 +41,8 @@ pub fn TaskCard(
     let running_since = Memo::new(move |_| task.with(|task| task.turn_started_at));
     let updated_at = Memo::new(move |_| task.with(|task| task.updated_at));
     let error = Memo::new(move |_| task.with(|task| task.error_message.clone()));
+    let blocked = Memo::new(move |_| task.with(|task| task.blocked_reason.clone()));
+    let halted = Memo::new(move |_| task.with(|task| task.workflow_notice.clone()));
     let queued = Memo::new(move |_| {
         task.with(|task| usize::try_from(task.queued_prompt_count).unwrap_or(0))
     });
@@ -74,6 +79,22 @@ pub fn TaskCard(
                     })
             }}
             {move || error.get().map(|error| view! { <p class="text-12 text-failed line-clamp-2">{error}</p> })}
+            {move || {
+                blocked
+                    .get()
+                    .map(|reason| {
+                        view! {
+                            <p class="flex items-start gap-1 text-12 text-waiting" data-testid="kanban-card-blocked-badge">
+                                <Icon glyph=Glyph::Link2 class="w-3 h-3 mt-0.5 shrink-0"/>
+                                <span class="min-w-0 line-clamp-2">{t!(locale, task.blocked_by, reason = reason)}</span>
+                            </p>
+                        }
+                    })
+            }}
+            {move || note.get().map(|note| view! { <p class="text-12 text-muted line-clamp-2" data-testid="kanban-card-note">{note}</p> })}
+            {move || {
+                halted.get().map(|why| view! { <p class="text-12 text-waiting line-clamp-3" data-testid="kanban-card-halted">{why}</p> })
+            }}
             <div class="flex items-center gap-2 min-h-5 text-12 text-muted">
                 {move || agent.get().map(|agent| view! { <span class="truncate">{agent}</span> })}
                 {move || {

@@ -2,6 +2,7 @@
 
 use domain::error::Refusal;
 use domain::ids::{SessionId, TaskId, TokenId};
+use domain::workflow::Mover;
 
 /// Who issues a command. Made from a verified credential at the door, never from a payload.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -25,13 +26,23 @@ pub enum Actor {
 }
 
 impl Actor {
-    /// The word for the history of moves.
+    /// The word for the log.
     #[must_use]
     pub const fn word(self) -> &'static str {
         match self {
             Self::Operator | Self::External { .. } => "human",
             Self::Agent { .. } => "agent",
             Self::System => "system",
+        }
+    }
+
+    /// Who moves a card, for the history. What an outside client does has no session to be attributed to.
+    #[must_use]
+    pub const fn mover(self) -> Mover {
+        match self {
+            Self::Operator => Mover::Human,
+            Self::Agent { .. } => Mover::Agent,
+            Self::External { .. } | Self::System => Mover::System,
         }
     }
 

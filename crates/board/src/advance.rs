@@ -1,43 +1,69 @@
-//! Moves that turns cause: cards advance when a turn begins and when it ends, as the steps of their workflow say.
+//! Moves that turns and children cause: cards advance when a turn begins, when it ends, and when all parts of their task have
+//! ended, as the steps of their workflow say.
 
-use crate::transition::{Work, find_step, queue_and_gate};
-use crate::{Actor, Result};
+use crate::Result;
+use crate::entry::{Entry, EntryMoment};
+use crate::moves::MoveTo;
+use crate::placement::Cause;
+use crate::transition::{Work, find_step, load_session, queue_and_gate};
+use domain::ids::{SessionId, TaskId};
 use domain::queue;
-use domain::session::Session;
+use domain::session::{Session, SessionState};
 use domain::task::Task;
 use domain::turn::{Turn, TurnState};
 use domain::workflow::{MoveTrigger, Step, TurnMoment, step_after};
 
+/// How far back moves are counted.
+pub(crate) const LOOP_WINDOW_MS: i64 = 60_000;
+
 impl Work {
-    /// `on_turn_start` of the card's step.
+    /// `on_turn_start` of the card's step. The session may be another one afterwards than was read: what the step that is
+    /// entered does to it is written.
     pub(crate) async fn before_turn(&mut self, task: &mut Task, session: &Session) -> Result<()> {
         store::workflows::clear_signals(&mut self.tx, session.id).await?;
-        // A turn begins already: a step that starts an agent on entry has nothing to start.
-        self.move_by_workflow(task, TurnMoment::Start).await?;
+        if let Some(step) = self
+            .move_by_workflow(task, TurnMoment::Start, Some(session.id))
+            .await?
+        {
+            // A turn begins already: a step that starts an agent on entry has nothing to start.
+            self.enter(task, &step, Entry::at(EntryMoment::TurnStart))
+                .await?;
+        }
         Ok(())
     }
 
+    /// Whether a turn that began now would have to wait: its step would send the card into one that is full.
+    pub(crate) async fn turn_would_wait(&mut self, task: &Task) -> Result<bool> {
+        let steps = store::workflows::steps(&mut self.tx, task.workflow_id).await?;
+        let Some(target) = find_step(&steps, task.workflow_step_id)
+            .and_then(|current| step_after(current, &steps, TurnMoment::Start))
+        else {
+            return Ok(false);
+        };
+        Ok(!self.has_room(target).await? && !task.state.is_terminal())
+    }
+
     /// `on_turn_complete` of the card's step, unless a question is open, more waits to be delivered, a signal is missing, or
-    /// the turn was cancelled where a cancel does not count. Gives the step that was entered.
+    /// the turn was cancelled where a cancel does not count.
     pub(crate) async fn after_turn(
         &mut self,
         task: &mut Task,
         session: &Session,
         turn: &Turn,
         by_operator: bool,
-    ) -> Result<Option<Step>> {
+    ) -> Result<()> {
         let (rows, gate) = queue_and_gate(&mut self.tx, task, session).await?;
         let bundles = self.active_bundles(session).await?;
         if gate.parent_question_pending || !bundles.is_empty() {
             store::workflows::clear_signals(&mut self.tx, session.id).await?;
-            return Ok(None);
+            return Ok(());
         }
         if gate.closed || !queue::is_at_rest(&rows, gate) {
-            return Ok(None);
+            return Ok(());
         }
         let steps = store::workflows::steps(&mut self.tx, task.workflow_id).await?;
         let Some(step) = find_step(&steps, task.workflow_step_id) else {
-            return Ok(None);
+            return Ok(());
         };
         let counts = match turn.state {
             TurnState::Completed => true,
@@ -48,21 +74,108 @@ impl Work {
             | TurnState::Open => false,
         };
         if !counts {
-            return Ok(None);
+            return Ok(());
         }
         if step.auto_advance_requires_signal
             && !store::workflows::has_signal(&mut self.tx, session.id, step.id).await?
         {
-            return Ok(None);
+            return Ok(());
         }
         store::workflows::clear_signals(&mut self.tx, session.id).await?;
-        self.move_by_workflow(task, TurnMoment::Complete).await
+        if step.ends_plan_on_complete() {
+            self.end_planning(session.id).await?;
+        }
+        if let Some(step) = self
+            .move_by_workflow(task, TurnMoment::Complete, Some(session.id))
+            .await?
+        {
+            self.enter(task, &step, Entry::at(EntryMoment::Move))
+                .await?;
+        }
+        Ok(())
     }
 
+    /// `on_children_completed` of the card's step: at once, or when its agent's turn has ended.
+    pub(crate) async fn children_completed(&mut self, parent: TaskId) -> Result<()> {
+        let Some(mut task) = store::tasks::find(&mut self.tx, parent).await? else {
+            return Ok(());
+        };
+        if task.archived_at.is_some() {
+            return Ok(());
+        }
+        let steps = store::workflows::steps(&mut self.tx, task.workflow_id).await?;
+        let Some(target) = find_step(&steps, task.workflow_step_id)
+            .and_then(|current| step_after(current, &steps, TurnMoment::ChildrenCompleted))
+        else {
+            return Ok(());
+        };
+        let mut children = store::tasks::children(&mut self.tx, parent).await?;
+        children.retain(|child| child.archived_at.is_none());
+        let all_over = children.iter().all(|child| child.state.is_terminal());
+        let sessions = store::sessions::list(&mut self.tx, parent).await?;
+        let is_worked_on = sessions.iter().any(|session| match session.state {
+            SessionState::Created
+            | SessionState::Starting
+            | SessionState::Running
+            | SessionState::WaitingForInput => true,
+            SessionState::Idle
+            | SessionState::Completed
+            | SessionState::Failed
+            | SessionState::Cancelled => false,
+        });
+        if children.is_empty() || !all_over || !is_worked_on {
+            return Ok(());
+        }
+        let trigger = MoveTrigger::OnChildrenCompleted;
+        let waits = store::questions::pending_of_child(&mut self.tx, parent).await?;
+        if let Some(busy) = self
+            .at_work(&sessions)
+            .await?
+            .or(waits.first().and_then(|q| {
+                sessions
+                    .iter()
+                    .find(|s| s.id == q.child_session_id)
+                    .cloned()
+            }))
+        {
+            let pending = store::moves::pending_of_task(&mut self.tx, parent).await?;
+            if pending.is_none() {
+                let target = MoveTo {
+                    step: target.id,
+                    position: None,
+                    options: None,
+                };
+                self.defer_move(&task, busy.id, target, &Cause::system(trigger))
+                    .await?;
+            }
+            return Ok(());
+        }
+        if let Some(step) = self
+            .move_by_workflow(&mut task, TurnMoment::ChildrenCompleted, None)
+            .await?
+        {
+            self.enter(&task, &step, Entry::at(EntryMoment::Move))
+                .await?;
+        }
+        Ok(())
+    }
+
+    /// Planning is over: the agent may work.
+    pub(crate) async fn end_planning(&mut self, session: SessionId) -> Result<()> {
+        let mut session = load_session(&mut self.tx, session).await?;
+        if std::mem::replace(&mut session.plan_mode, false) {
+            self.save_session(&mut session).await?;
+        }
+        Ok(())
+    }
+
+    /// Moves a card as its step says for this moment; gives the step when the card moved and was admitted to it. A card that
+    /// the workflow keeps moving stays where it is, and says so.
     async fn move_by_workflow(
         &mut self,
         task: &mut Task,
         moment: TurnMoment,
+        session: Option<SessionId>,
     ) -> Result<Option<Step>> {
         let steps = store::workflows::steps(&mut self.tx, task.workflow_id).await?;
         let Some(current) = find_step(&steps, task.workflow_step_id) else {
@@ -71,19 +184,30 @@ impl Work {
         let Some(target) = step_after(current, &steps, moment) else {
             return Ok(None);
         };
-        let since = self.now.plus_millis(-60_000);
-        let moves = store::workflows::automatic_moves_since(&mut self.tx, task.id, since).await?;
-        if moves >= self.settings.max_automatic_moves {
-            tracing::warn!(task = %task.id, moves, "the workflow moves this task in a loop: it stays where it is");
+        if self.moves_too_often(task.id).await? {
+            tracing::warn!(task = %task.id, "the workflow moves this task in a loop: it stays where it is");
+            let notice = format!(
+                "The workflow moved this card {} times within a minute and was about to move it to \"{}\" again, so it was \
+                 stopped. Move the card by hand to go on, and look at the steps that send it to one another.",
+                self.settings.max_automatic_moves, target.name
+            );
+            store::tasks::set_notice(&mut self.tx, task.id, Some(&notice)).await?;
+            self.task_event(task).await?;
             return Ok(None);
         }
-        let trigger = match moment {
-            TurnMoment::Start => MoveTrigger::OnTurnStart,
-            TurnMoment::Complete => MoveTrigger::AutoComplete,
+        let cause = Cause {
+            session,
+            ..Cause::system(moment.trigger())
         };
         let target = target.clone();
-        self.place_in_step(task, &target, None, trigger, Actor::System)
-            .await?;
-        Ok(Some(target))
+        let admitted = self.place_in_step(task, &target, None, &cause).await?;
+        Ok(admitted.then_some(target))
+    }
+
+    /// Whether a card has been moved so often of late, by the workflow or by agents, that it must be a loop.
+    pub(crate) async fn moves_too_often(&mut self, task: TaskId) -> Result<bool> {
+        let since = self.now.plus_millis(-LOOP_WINDOW_MS);
+        let moves = store::workflows::automatic_moves_since(&mut self.tx, task, since).await?;
+        Ok(moves >= self.settings.max_automatic_moves)
     }
 }

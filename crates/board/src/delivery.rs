@@ -11,11 +11,10 @@ use domain::effect::EffectKind;
 use domain::error::Refusal;
 use domain::ids::{MessageId, PromptId, SessionId, TaskId, TurnId};
 use domain::message::{AuthorType, Message, MessageType};
-use domain::queue::{self, QueuedState};
-use domain::session::{Session, SessionCommand, SessionState};
+use domain::queue::{self, QueuedBy, QueuedState};
+use domain::session::{FreshStart, Session, SessionCommand, SessionState};
 use domain::task::{Task, TaskCommand};
 use domain::turn::{Turn, TurnCommand, TurnState};
-use domain::workflow::Step;
 
 /// A prompt on its way to an agent.
 #[derive(Debug, Clone)]
@@ -43,6 +42,8 @@ pub enum Next {
     Rest,
     /// Start or resume the agent, then ask again.
     Launch(Box<LaunchPlan>),
+    /// End the agent, then ask again: what comes next begins a new conversation.
+    Restart,
     /// Send this prompt, then report its acceptance and the turn's end.
     Deliver(Box<Delivery>),
 }
@@ -129,7 +130,20 @@ impl Board {
         let delivery = match row.state {
             QueuedState::Attempted => work.redeliver(&task, &session, &row, fresh_because).await?,
             QueuedState::Queued => {
-                work.deliver(&mut task, &mut session, row, fresh_because)
+                if row.queued_by != QueuedBy::Workflow {
+                    work.before_turn(&mut task, &session).await?;
+                    session = load_session(&mut work.tx, id).await?;
+                    if task.waits_for_place() {
+                        // The step that the turn was to begin in is full: the prompt waits with its card.
+                        work.commit().await?;
+                        return Ok(Next::Rest);
+                    }
+                }
+                if session.fresh_start == FreshStart::Wanted {
+                    work.commit().await?;
+                    return Ok(Next::Restart);
+                }
+                work.deliver(&task, &mut session, row, fresh_because)
                     .await?
             }
         };
@@ -204,12 +218,13 @@ impl Board {
 
         work.session(&mut session, SessionCommand::Settle).await?;
         let by_operator = asked_to_stop.as_deref() == Some(crate::sessions::stop_reason::OPERATOR);
-        let entered = work
-            .after_turn(&mut task, &session, &turn, by_operator)
-            .await?;
-        if let Some(step) = entered.filter(Step::auto_starts) {
-            work.auto_start(&task, &step, false).await?;
+        if work.apply_pending_move(session.id).await? {
+            task = load_task(&mut work.tx, task.id).await?;
+        } else {
+            work.after_turn(&mut task, &session, &turn, by_operator)
+                .await?;
         }
+        session = load_session(&mut work.tx, session.id).await?;
         let (rows, gate) = queue_and_gate(&mut work.tx, &task, &session).await?;
         if queue::is_at_rest(&rows, gate) && !work.is_worked_on(&task, session.id).await? {
             work.task(&mut task, TaskCommand::Settle).await?;
@@ -228,6 +243,7 @@ impl Work {
         };
         let mut session = load_session(&mut self.tx, row.session_id).await?;
         let mut task = load_task(&mut self.tx, row.task_id).await?;
+        self.launch_is_over(&row).await?;
         if let Some(question) = row.question_id {
             store::questions::set_delivered(&mut self.tx, question, self.now).await?;
         }
@@ -266,6 +282,9 @@ impl Work {
             return Ok(());
         }
         let row = store::queue::find(&mut self.tx, turn.prompt_id).await?;
+        if let Some(row) = &row {
+            self.launch_is_over(row).await?;
+        }
         if let Some(question) = row.and_then(|row| row.question_id) {
             store::questions::set_delivered(&mut self.tx, question, self.now).await?;
         }
@@ -280,6 +299,10 @@ impl Work {
         }
         self.answer_taken(turn.prompt_id).await?;
         self.expire_history(session).await?;
+        if session.fresh_start == FreshStart::Begun {
+            session.fresh_start = FreshStart::None;
+            self.save_session(session).await?;
+        }
         self.task(task, TaskCommand::PromptAccepted).await?;
         self.session(session, SessionCommand::PromptAccepted)
             .await?;

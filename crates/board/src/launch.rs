@@ -9,7 +9,7 @@ use domain::event::{EventKind, NewEvent};
 use domain::ids::{AgentId, MessageId, PromptId, SessionId, TaskId, TurnId};
 use domain::message::{AuthorType, Message, MessageType};
 use domain::profile::{McpProfile, resolve};
-use domain::session::{Session, SessionCommand, SessionState};
+use domain::session::{FreshStart, Session, SessionCommand, SessionState};
 use domain::task::{Task, TaskCommand, TitleMode};
 use serde_json::{Map, json};
 
@@ -67,9 +67,12 @@ impl Board {
         attempted: Option<PromptId>,
         node: &str,
     ) -> Result<LaunchPlan> {
-        let profile = store::agents::find_profile(&mut work.tx, session.agent_profile_id)
+        let mut profile = store::agents::find_profile(&mut work.tx, session.agent_profile_id)
             .await?
             .ok_or_else(|| Refusal::not_found("agent profile"))?;
+        if session.session_mode.is_some() {
+            profile.mode.clone_from(&session.session_mode);
+        }
         let agent = store::agents::find(&mut work.tx, profile.agent_id)
             .await?
             .ok_or_else(|| Refusal::not_found("agent"))?;
@@ -94,6 +97,11 @@ impl Board {
         // The session has no agent here. A wish to end the one it had must not end the one that comes now.
         store::effects::delete(&mut work.tx, EffectKind::StopProcess, session.id, None).await?;
         work.task(task, TaskCommand::LaunchAccepted).await?;
+        // What may have reached the agent is searched for in the old conversation first.
+        if session.fresh_start == FreshStart::Wanted && attempted.is_none() {
+            session.fresh_start = FreshStart::Begun;
+            session.provider_session_id = None;
+        }
         session.holder = Some(node.to_owned());
         session.lease_until = Some(work.now.plus_millis(self.settings.lease_ms));
         session.workspace_path = Some(working_directory.clone());
@@ -191,6 +199,8 @@ impl Board {
             work.session(&mut session, SessionCommand::Interrupt)
                 .await?;
         } else {
+            // A start that was asked for and failed is still asked for.
+            store::launches::set_launched(&mut work.tx, task.id, false).await?;
             work.task(&mut task, TaskCommand::LaunchFailed).await?;
             work.session(&mut session, SessionCommand::Fail).await?;
         }

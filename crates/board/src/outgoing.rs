@@ -4,32 +4,26 @@ use crate::Result;
 use crate::delivery::Delivery;
 use crate::launch::profile_of;
 use crate::transition::{Work, find_step};
-use domain::context::{FirstTurn, fresh_conversation, header};
+use domain::context::{FirstTurn, fresh_conversation, fresh_start, header, plan_mode};
 use domain::error::Refusal;
 use domain::ids::{MessageId, TurnId};
 use domain::message::{AuthorType, Message, MessageType};
 use domain::profile::question_route;
 use domain::queue::{QueuedBy, QueuedPrompt};
-use domain::session::Session;
+use domain::session::{FreshStart, Session};
 use domain::task::Task;
 use domain::turn::{Turn, TurnState};
 use serde_json::json;
 
 impl Work {
-    /// Makes turn and transcript message, marks the row, and moves the card if its step says so.
+    /// Makes turn and transcript message, and marks the row.
     pub(crate) async fn deliver(
         &mut self,
-        task: &mut Task,
+        task: &Task,
         session: &mut Session,
         mut row: QueuedPrompt,
         fresh_because: Option<&str>,
     ) -> Result<Delivery> {
-        if matches!(
-            row.queued_by,
-            QueuedBy::User | QueuedBy::Agent | QueuedBy::Server
-        ) {
-            self.before_turn(task, session).await?;
-        }
         session.generation += 1;
         self.save_session(session).await?;
         let hidden = self
@@ -118,7 +112,8 @@ impl Work {
         let earlier =
             store::turns::count(&mut self.tx, session.id).await? - i64::from(row.turn_id.is_some());
         let first = session.generation <= 1;
-        if first || fresh_because.is_some() {
+        let begun = session.fresh_start == FreshStart::Begun;
+        if first || begun || fresh_because.is_some() {
             let parent = match task.parent_id {
                 Some(id) => store::tasks::find(&mut self.tx, id).await?,
                 None => None,
@@ -146,6 +141,11 @@ impl Work {
             && earlier > 0
         {
             blocks.push(fresh_conversation(reason, earlier));
+        } else if begun && earlier > 0 {
+            blocks.push(fresh_start());
+        }
+        if session.plan_mode {
+            blocks.push(plan_mode());
         }
         blocks.extend(row.hidden_context.clone());
         Ok(Some(blocks.join("\n\n")))

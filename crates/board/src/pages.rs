@@ -1,7 +1,7 @@
 //! Read models of pages: everything a page needs, of one moment, in a fixed number of statements.
 
 use crate::prompts::target_session;
-use crate::tasks::{depth_limit, related, view};
+use crate::tasks::{depth_limit, predecessors_of, related, related_by_edge, view};
 use crate::{Actor, Board, Result, clarifications, permissions, queue};
 use domain::error::Refusal;
 use domain::ids::{TaskId, WorkflowId, WorkspaceId};
@@ -107,6 +107,7 @@ impl Board {
             clarifications: bundles.into_iter().map(clarifications::view).collect(),
             permissions: requests.into_iter().map(permissions::view).collect(),
             queues,
+            depends_on: related_by_edge(&mut db, predecessors_of(id), false).await?,
             as_of: store::events::bounds(&mut db).await?.1,
             task,
         })

@@ -9,7 +9,7 @@ use domain::message::MAX_MESSAGE_BYTES;
 use domain::question::QuestionCommand;
 use domain::queue::merge::merge;
 use domain::queue::{self, Lane, QueuedBy, QueuedPrompt, QueuedState, room};
-use domain::session::{Session, SessionCommand, SessionState};
+use domain::session::{FreshStart, Session, SessionCommand, SessionState};
 use domain::task::Task;
 use domain::view::{DeliveryStatus, MessageOutcome};
 use serde_json::{Map, Value};
@@ -122,6 +122,9 @@ impl Work {
             error_message: None,
             generation: 0,
             auto_run: true,
+            plan_mode: false,
+            session_mode: None,
+            fresh_start: FreshStart::None,
             holder: None,
             lease_until: None,
             started_at: None,
@@ -189,6 +192,11 @@ impl Work {
     ) -> Result<MessageOutcome> {
         let (rows, gate) = queue_and_gate(&mut self.tx, task, session).await?;
         let reserved = prompt.question_id.is_some() || prompt.answer_for_question_id.is_some();
+        let deferred = prompt.dedupe_key.as_deref() == Some(crate::launches::KEY);
+        if prompt.queued_by == QueuedBy::User && !deferred {
+            // Started by hand: what waited to start it is no longer wanted.
+            store::launches::delete(&mut self.tx, task.id).await?;
+        }
         let row = QueuedPrompt {
             id: PromptId::new(),
             session_id: session.id,
@@ -209,7 +217,8 @@ impl Work {
             attempts: 0,
             queued_at: self.now,
         };
-        if !reserved && row.lane == Lane::Normal && row.queued_by != QueuedBy::Workflow {
+        let by_board = deferred || row.queued_by == QueuedBy::Workflow;
+        if !reserved && row.lane == Lane::Normal && !by_board {
             if let Some(outcome) = self.join_predecessor(&rows, &row).await? {
                 return Ok(outcome);
             }
@@ -244,6 +253,8 @@ impl Work {
             };
             queue::next(&sorted(after), open).is_ok_and(|head| head.id == row.id)
         };
+        let goes_now = goes_now
+            && (row.queued_by == QueuedBy::Workflow || !self.turn_would_wait(task).await?);
         let status = match (goes_now, never_started) {
             (true, true) => DeliveryStatus::Started,
             (true, false) => DeliveryStatus::Sent,

@@ -64,6 +64,7 @@ impl Board {
         let row = work.waiting(id).await?;
         row.check_visible()?;
         store::queue::delete(&mut work.tx, id).await?;
+        work.launch_is_over(&row).await?;
         work.queue_changed(row).await
     }
 

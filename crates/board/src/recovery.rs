@@ -35,6 +35,9 @@ impl Board {
         let mut recovered = work.recover_sessions(Some(node)).await?;
         recovered.questions = work.stale_orphans().await?;
         work.settle_abandoned_claims(Some(node)).await?;
+        for pending in store::moves::all_pending(&mut work.tx).await? {
+            work.due.at_rest(pending.session_id);
+        }
         for session in store::sessions::with_queued_prompts(&mut work.tx).await? {
             work.effect(EffectKind::Dispatch, &session, None).await?;
         }

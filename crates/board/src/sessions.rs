@@ -137,7 +137,7 @@ impl Board {
                 work.save_session(&mut before).await?;
                 work.session_info_event(&before).await?;
             }
-            work.promote(&task, &mut session).await?;
+            work.set_primary(&task, &mut session).await?;
             work.commit().await?;
         }
         self.session_get(actor, id).await
@@ -168,7 +168,7 @@ impl Board {
         if session.is_primary
             && let Some(next) = successor(&left)
         {
-            work.promote(&task, &mut next.clone()).await?;
+            work.set_primary(&task, &mut next.clone()).await?;
         }
         if let Some(target) = target_session(&left) {
             work.deliver_waiting_questions(&task, target).await?;
@@ -196,6 +196,12 @@ impl Board {
         let mut session = load_session(&mut work.tx, id).await?;
         let task = load_task(&mut work.tx, session.task_id).await?;
         crate::prompts::check_open(&task)?;
+        if task.waits_for_place() {
+            return Err(Refusal::conflict(
+                "the task waits for a place in its step, so nothing is started for it: finish or move another task there first",
+            )
+            .into());
+        }
         if work.session(&mut session, SessionCommand::Resume).await? {
             work.deliver_waiting_questions(&task, &session).await?;
             work.effect(EffectKind::Dispatch, &session, None).await?;
@@ -238,7 +244,7 @@ impl Board {
 
 impl crate::transition::Work {
     /// Makes a session of `task` its primary one; no other is.
-    async fn promote(&mut self, task: &Task, session: &mut Session) -> Result<()> {
+    async fn set_primary(&mut self, task: &Task, session: &mut Session) -> Result<()> {
         session.is_primary = true;
         self.save_session(session).await?;
         self.session_info_event(session).await?;

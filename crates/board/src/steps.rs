@@ -1,13 +1,20 @@
-//! `step_complete_kandev`: an agent says that the work of the step is whole.
+//! Steps: changing one, and `step_complete_kandev`, by which an agent says that the work of its step is whole.
 
 use crate::transition::{find_step, load_session, load_task};
 use crate::{Actor, Board, Result};
 use domain::error::Refusal;
+use domain::event::{EventKind, NewEvent};
 use domain::ids::StepId;
+use domain::params::UpdateStep;
 use domain::question::{MAX_CONTEXT, check_length};
 use domain::time::Timestamp;
+use domain::wip::check_feeder;
+use domain::workflow::{CompleteAction, MoveAction, Step, StepEvents};
 use serde::{Deserialize, Serialize};
 use store::workflows::StepSignal;
+
+/// Longest name of a step, in code points.
+const MAX_NAME: usize = 60;
 
 /// The answer to a signal.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -26,6 +33,70 @@ pub struct StepCompleted {
 }
 
 impl Board {
+    /// Changes a step: its prompt, its events, its limit and feeder. Cards that a higher limit lets in are promoted at once; a
+    /// lower one sends nobody back.
+    ///
+    /// Refused: a negative limit, a feeder of another workflow or in a circle, an event that leads to another workflow's step.
+    pub async fn step_update(&self, actor: &Actor, id: StepId, params: UpdateStep) -> Result<Step> {
+        actor.require_operator()?;
+        let mut work = self.begin().await?;
+        let mut step = store::workflows::find_step(&mut work.tx, id)
+            .await?
+            .ok_or_else(|| Refusal::not_found("workflow step"))?;
+        let steps = store::workflows::steps(&mut work.tx, step.workflow_id).await?;
+        if let Some(name) = params.name {
+            let name = name.trim();
+            if name.is_empty() {
+                return Err(
+                    Refusal::validation("name is required: call the step something").into(),
+                );
+            }
+            check_length("name", name, MAX_NAME)?;
+            step.name = name.to_owned();
+        }
+        if let Some(prompt) = params.prompt {
+            crate::prompts::check_size(&prompt)?;
+            step.prompt = prompt;
+        }
+        if let Some(events) = params.events {
+            check_events(&events, &steps)?;
+            step.events = events;
+        }
+        if let Some(limit) = params.wip_limit {
+            if limit < 0 {
+                return Err(
+                    Refusal::validation("wip_limit must be 0, for no limit, or more").into(),
+                );
+            }
+            step.wip_limit = limit;
+        }
+        if let Some(feeder) = params.pull_from_step_id {
+            if let Some(feeder) = feeder {
+                check_feeder(id, feeder, &steps)?;
+            }
+            step.pull_from_step_id = feeder;
+        }
+        step.allow_manual_move = params.allow_manual_move.unwrap_or(step.allow_manual_move);
+        step.auto_advance_requires_signal = params
+            .auto_advance_requires_signal
+            .unwrap_or(step.auto_advance_requires_signal);
+        step.cancel_triggers_turn_complete = params
+            .cancel_triggers_turn_complete
+            .unwrap_or(step.cancel_triggers_turn_complete);
+        store::workflows::update_step(&mut work.tx, &step).await?;
+        if let Some(workflow) = store::workflows::find(&mut work.tx, step.workflow_id).await? {
+            work.event(
+                NewEvent::new(EventKind::WorkflowUpdated)
+                    .workspace(workflow.workspace_id)
+                    .subject(workflow.id),
+            )
+            .await?;
+        }
+        work.due.place_freed(id);
+        work.commit().await?;
+        Ok(step)
+    }
+
     /// Stores the signal for the session's present step unless there is one. The card moves when the turn ends; a message that
     /// comes before cancels the signal.
     pub async fn step_complete(
@@ -86,4 +157,31 @@ impl Board {
             }
         })
     }
+}
+
+/// Refuses events that lead to a step of another workflow: they would be ignored when their moment comes.
+fn check_events(events: &StepEvents, steps: &[Step]) -> Result<()> {
+    let on_complete = events
+        .on_turn_complete
+        .iter()
+        .filter_map(|action| match action {
+            CompleteAction::Move(action) => Some(action),
+            CompleteAction::Plan(_) => None,
+        });
+    for action in events
+        .on_turn_start
+        .iter()
+        .chain(on_complete)
+        .chain(&events.on_children_completed)
+    {
+        if let MoveAction::MoveToStep { step_id } = action
+            && find_step(steps, *step_id).is_none()
+        {
+            return Err(Refusal::validation(
+                "events: move_to_step must name a step of the same workflow",
+            )
+            .into());
+        }
+    }
+    Ok(())
 }

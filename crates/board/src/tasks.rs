@@ -14,10 +14,12 @@ use domain::question::check_length;
 use domain::queue::QueuedBy;
 use domain::session::SessionCommand;
 use domain::task::{
-    Origin, Priority, Task, TaskCommand, TaskState, TitleMode, check_depth, check_title, cut_title,
+    Origin, Priority, Task, TaskCommand, TaskState, TitleMode, check_depth, check_title,
+    check_wish, cut_title,
 };
 use domain::turn::TurnCommand;
 use domain::view::{RelatedTask, RelatedTasks, TaskCreated, TaskView};
+use domain::wip::Placement;
 use domain::workflow::{Step, Workflow, first_step, start_step};
 use serde::{Deserialize, Serialize};
 use std::path::Path;
@@ -72,6 +74,8 @@ impl Board {
                 .map(TaskState::parse_input)
                 .transpose()?,
             include_archived: params.include_archived,
+            predecessors_of: None,
+            dependants_of: None,
             after: params.cursor,
             by_age: params.cursor.is_some() || params.limit.is_some(),
             limit: check_limit(params.limit, MAX_LIST, MAX_LIST)?,
@@ -90,7 +94,7 @@ impl Board {
         Ok(store::views::tasks(&mut db, &filter).await?)
     }
 
-    /// Parent, children and siblings of a task.
+    /// Parent, children and siblings of a task, what it waits for and what waits for it.
     pub async fn task_related(
         &self,
         _actor: &Actor,
@@ -113,8 +117,20 @@ impl Board {
             Some(parent) => store::views::tasks(&mut db, &by_parent(parent)).await?,
             None => Vec::new(),
         };
+        let depends_on = related_by_edge(&mut db, predecessors_of(id), verbose).await?;
+        let dependants = TaskFilter {
+            dependants_of: Some(id),
+            include_archived: true,
+            limit: MAX_LIST,
+            ..TaskFilter::default()
+        };
+        let blocks = related_by_edge(&mut db, dependants, verbose).await?;
         let related = |task: TaskView| related(task, verbose);
         Ok(RelatedTasks {
+            blockers: depends_on.clone(),
+            blocked_by: blocks.clone(),
+            depends_on,
+            blocks,
             parent: parent.map(related),
             children: children.into_iter().map(related).collect(),
             siblings: siblings
@@ -136,6 +152,9 @@ impl Board {
     ) -> Result<TaskView> {
         let mut work = self.begin().await?;
         let mut task = load_task(&mut work.tx, id).await?;
+        if let Some(prompt) = &params.deferred_launch_prompt {
+            work.set_deferred_prompt(id, prompt).await?;
+        }
         let before = task.clone();
         if let Some(title) = &params.title {
             task.title = check_title(title)?;
@@ -164,6 +183,7 @@ impl Board {
         {
             actor.require_operator()?;
             work.check_new_parent(&task, parent).await?;
+            work.due.part_ended(task.parent_id);
             task.parent_id = parent;
             work.stale_questions_of_child(task.id).await?;
         }
@@ -173,6 +193,7 @@ impl Board {
         }
         if let Some(state) = &params.state {
             let state = TaskState::parse_input(state)?;
+            check_wish(state, *actor == Actor::Operator)?;
             work.task(&mut task, TaskCommand::Set(state)).await?;
             if state.is_terminal() {
                 work.stale_questions_of_child(task.id).await?;
@@ -221,10 +242,18 @@ impl Board {
         let mut task = load_task(&mut work.tx, id).await?;
         let already_archived = task.archived_at.is_some();
         if !already_archived {
+            store::moves::delete_pending(&mut work.tx, id).await?;
+            store::moves::take_marker(&mut work.tx, id).await?;
             work.stop_task_sessions(&task).await?;
             work.close_undecided_turns(&task).await?;
             work.stale_questions_of_task(id).await?;
+            for row in store::queue::list_by_task(&mut work.tx, id).await? {
+                work.launch_is_over(&row).await?;
+            }
             store::queue::purge_task(&mut work.tx, id).await?;
+            work.free_place(&task);
+            work.due.predecessor_changed(id);
+            work.due.part_ended(task.parent_id);
             task.archived_at = Some(work.now);
             work.save_task(&mut task).await?;
             work.task(&mut task, TaskCommand::ParentStop).await?;
@@ -239,21 +268,26 @@ impl Board {
         })
     }
 
-    /// Shows an archived task again. Its sessions stay as they ended; resume one to go on.
+    /// Shows an archived task again, in its step when there is room. Its sessions stay as they ended; resume one to go on. A
+    /// start that still waits and that nothing holds any more is made.
     pub async fn task_unarchive(&self, actor: &Actor, id: TaskId) -> Result<TaskView> {
         actor.require_operator()?;
         let mut work = self.begin().await?;
         let mut task = load_task(&mut work.tx, id).await?;
         if task.archived_at.take().is_some() {
+            work.readmit(&mut task).await?;
             work.save_task(&mut task).await?;
             work.task_event(&task).await?;
+            work.due.predecessor_changed(id);
+            work.start_if_ready(id).await?;
         }
         let task = view(&mut work.tx, id).await?;
         work.commit().await?;
         Ok(task)
     }
 
-    /// Removes a task and its history for good; its children become top-level tasks.
+    /// Removes a task and its history for good; its children become top-level tasks. What waited for it no longer does, and is
+    /// started by nobody.
     pub async fn task_delete(&self, actor: &Actor, id: TaskId) -> Result<()> {
         let mut work = self.begin().await?;
         let task = load_task(&mut work.tx, id).await?;
@@ -262,7 +296,14 @@ impl Board {
         for child in store::tasks::children(&mut work.tx, id).await? {
             work.task_event(&child).await?;
         }
+        let dependants = store::dependencies::dependants(&mut work.tx, id).await?;
         store::tasks::delete(&mut work.tx, id).await?;
+        for dependant in dependants {
+            let dependant = load_task(&mut work.tx, dependant).await?;
+            work.task_event(&dependant).await?;
+        }
+        work.free_place(&task);
+        work.due.part_ended(task.parent_id);
         work.event(
             NewEvent::new(EventKind::TaskDeleted)
                 .workspace(task.workspace_id)
@@ -313,6 +354,20 @@ impl Work {
             .resolve_workflow(&params, parent.as_ref(), workspace)
             .await?;
         let step = resolve_step(&params, parent.as_ref(), &steps, starts)?;
+        let mut predecessors = params.blocked_by.clone();
+        predecessors.sort_unstable();
+        predecessors.dedup();
+        for predecessor in &predecessors {
+            self.check_predecessor(*predecessor, workspace).await?;
+        }
+        // With predecessors and without a wish to start by itself, it is not started even when they are completed already.
+        let starts =
+            starts && (predecessors.is_empty() || params.start_when_unblocked.unwrap_or(true));
+        let placement = self.place_new(step, &steps).await?;
+        let (home, queued_for) = match placement {
+            Placement::Admitted | Placement::Queued => (step.id, None),
+            Placement::Feeder(feeder) => (feeder, Some(step.id)),
+        };
         let profile = self
             .resolve_profile(actor, &params, parent.as_ref(), &workflow, step)
             .await?;
@@ -325,12 +380,15 @@ impl Work {
             id,
             workspace_id: workspace,
             workflow_id: workflow.id,
-            workflow_step_id: step.id,
+            workflow_step_id: home,
             title,
             description: params.description.clone(),
             state: TaskState::Created,
             priority: params.priority,
-            position: store::tasks::next_position(&mut self.tx, step.id).await?,
+            position: store::tasks::next_position(&mut self.tx, home).await?,
+            wip_admitted: placement != Placement::Queued,
+            queued_for_step_id: queued_for,
+            queued_at: (placement != Placement::Admitted).then_some(self.now),
             parent_id: params.parent_id,
             autopilot: params.autopilot,
             origin: if actor.session().is_some() {
@@ -360,8 +418,18 @@ impl Work {
                 .task(task.id),
         )
         .await?;
-        let session_id = if starts {
-            let mut session = self.new_session(&task, profile).await?;
+        for predecessor in predecessors {
+            store::dependencies::insert(&mut self.tx, task.id, predecessor, self.now).await?;
+            let predecessor = load_task(&mut self.tx, predecessor).await?;
+            self.task_event(&predecessor).await?;
+        }
+        let waits = task.waits_for_place() || self.is_blocked(task.id).await?;
+        let session_id = if starts && waits {
+            self.defer_start(actor, &task, &params.description).await?;
+            None
+        } else if starts {
+            let session = self.new_session(&task, profile).await?;
+            let mut session = self.prepare(session, step, false).await?;
             let prompt = self.first_prompt(actor, &params.description).await?;
             self.admit(&task, &mut session, prompt).await?;
             Some(session.id)
@@ -378,7 +446,7 @@ impl Work {
     }
 
     /// The first prompt of a new task. One that an agent made says whose words it is, like every message across tasks.
-    async fn first_prompt(&mut self, actor: &Actor, prompt: &str) -> Result<NewPrompt> {
+    pub(crate) async fn first_prompt(&mut self, actor: &Actor, prompt: &str) -> Result<NewPrompt> {
         let mut new = NewPrompt::plain(prompt, QueuedBy::User);
         if let Actor::Agent { task, session } = actor {
             let sender = load_task(&mut self.tx, *task).await?;
@@ -586,6 +654,29 @@ pub(crate) async fn view(db: &mut store::Snapshot, id: TaskId) -> Result<TaskVie
     Ok(store::views::task(db, id)
         .await?
         .ok_or_else(|| Refusal::not_found("task"))?)
+}
+
+/// The tasks that a task waits for.
+pub(crate) fn predecessors_of(id: TaskId) -> TaskFilter {
+    TaskFilter {
+        predecessors_of: Some(id),
+        include_archived: true,
+        limit: MAX_LIST,
+        ..TaskFilter::default()
+    }
+}
+
+/// Tasks of a filter, each in one line.
+pub(crate) async fn related_by_edge(
+    db: &mut store::Snapshot,
+    filter: TaskFilter,
+    verbose: bool,
+) -> Result<Vec<RelatedTask>> {
+    let tasks = store::views::tasks(db, &filter).await?;
+    Ok(tasks
+        .into_iter()
+        .map(|task| related(task, verbose))
+        .collect())
 }
 
 /// A task in one line.

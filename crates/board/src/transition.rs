@@ -5,6 +5,7 @@
 //! turn, questions, permissions and tokens with it) is here too, so that no way of ending can forget a part of it.
 
 use crate::clarifications::active_bundles;
+use crate::settle::Due;
 use crate::{Board, BoardError, Clock, Result, Settings, Signals, Topic};
 use domain::clarification::{Clarification, ClarificationCommand, ClarificationStatus, Standing};
 use domain::effect::EffectKind;
@@ -19,11 +20,10 @@ use domain::session::{Session, SessionCommand};
 use domain::task::{Task, TaskCommand};
 use domain::time::Timestamp;
 use domain::turn::{Turn, TurnCommand, TurnState};
-use domain::workflow::{MoveTrigger, Step};
+use domain::workflow::Step;
 use domain::{clarification, permission, question, session, task, turn};
 use serde_json::{Map, Value, json};
 use std::sync::Arc;
-use store::workflows::StepTransition;
 use store::{Snapshot, Tx, Write};
 
 /// One transaction and what is to be woken after it.
@@ -38,6 +38,8 @@ pub(crate) struct Work {
     wake_clarifications: bool,
     wake_turns: bool,
     wake_events: bool,
+    /// What the workflow has to look at before the commit.
+    pub(crate) due: Due,
 }
 
 impl Board {
@@ -55,6 +57,7 @@ impl Board {
             wake_clarifications: false,
             wake_turns: false,
             wake_events: false,
+            due: Due::default(),
         })
     }
 
@@ -79,8 +82,9 @@ pub(crate) async fn load_session(db: &mut Snapshot, id: SessionId) -> Result<Ses
 }
 
 impl Work {
-    /// Makes everything durable, then wakes whoever waits for it.
-    pub(crate) async fn commit(self) -> Result<()> {
+    /// Lets the workflow do what follows, makes everything durable, then wakes whoever waits for it.
+    pub(crate) async fn commit(mut self) -> Result<()> {
+        self.settle().await?;
         self.tx.commit().await?;
         for (wake, topic) in [
             (self.wake_effects, Topic::Effects),
@@ -179,8 +183,10 @@ impl Work {
         if !transition.changed {
             return Ok(false);
         }
+        let was_over = task.state.is_terminal();
         task.state = transition.next;
         self.save_task(task).await?;
+        self.due.state_changed(task, was_over);
         if let Some(kind) = transition.event {
             self.event(
                 NewEvent::new(kind)
@@ -203,6 +209,9 @@ impl Work {
             return Ok(false);
         }
         session.state = transition.next;
+        if !session.state.is_busy() {
+            self.due.at_rest(session.id);
+        }
         session.completed_at = transition.next.is_terminal().then_some(self.now);
         if matches!(command, SessionCommand::Launch | SessionCommand::Resume) {
             session.started_at = session.started_at.or(Some(self.now));
@@ -293,6 +302,7 @@ impl Work {
         }
         turn.state = transition.next;
         if !turn.state.is_open() {
+            self.due.at_rest(turn.session_id);
             turn.completed_at = Some(self.now);
             turn.stop_reason = stop_reason.or(turn.stop_reason.take());
         }
@@ -530,48 +540,6 @@ impl Work {
         Ok(())
     }
 
-    /// Moves a task to a step, at the end of it or at `position`, and writes the history.
-    pub(crate) async fn place_in_step(
-        &mut self,
-        task: &mut Task,
-        step: &Step,
-        position: Option<i64>,
-        trigger: MoveTrigger,
-        actor: crate::Actor,
-    ) -> Result<()> {
-        let from = task.workflow_step_id;
-        let end = store::tasks::next_position(&mut self.tx, step.id).await?;
-        task.position = match position {
-            Some(wanted) if wanted < end => {
-                let wanted = wanted.max(0);
-                store::tasks::shift(&mut self.tx, step.id, wanted).await?;
-                wanted
-            }
-            Some(_) | None => end,
-        };
-        task.workflow_step_id = step.id;
-        task.workflow_id = step.workflow_id;
-        self.save_task(task).await?;
-        if from != step.id {
-            let transition = StepTransition {
-                task_id: task.id,
-                from,
-                to: step.id,
-                trigger,
-                actor: actor.word(),
-                session_id: actor.session(),
-                at: self.now,
-            };
-            store::workflows::record_transition(&mut self.tx, &transition).await?;
-        }
-        self.event(
-            NewEvent::new(EventKind::TaskUpdated)
-                .workspace(task.workspace_id)
-                .task(task.id),
-        )
-        .await
-    }
-
     /// Adds a message at the end of its transcript.
     pub(crate) async fn add_message(&mut self, message: &Message) -> Result<()> {
         store::messages::append(&mut self.tx, message).await?;
@@ -631,6 +599,7 @@ pub(crate) async fn queue_and_gate(
             .is_some(),
         clarification_live: bundles.iter().any(|(_, stands)| *stands == Standing::Live),
         auto_run_off: !session.auto_run,
+        waits_for_place: task.waits_for_place(),
         closed: session.state.is_terminal() || task.archived_at.is_some(),
     };
     Ok((rows, gate))

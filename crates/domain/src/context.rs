@@ -110,7 +110,9 @@ impl FirstTurn<'_> {
                 .to_owned(),
         );
         lines.push(
-            "update_task_kandev, archive_task_kandev and delete_task_kandev change tasks; deleting cannot be undone."
+            "update_task_kandev, move_task_kandev, archive_task_kandev and delete_task_kandev change tasks; deleting cannot be \
+             undone. A task whose agent is at work, yours too, moves when its turn ends. add_task_dependency_kandev makes your \
+             task wait for another, remove_task_dependency_kandev takes that back."
                 .to_owned(),
         );
         if self.step_needs_signal && has("step_complete_kandev") {
@@ -287,6 +289,22 @@ pub fn fresh_conversation(reason: &str, earlier_turns: i64) -> String {
         "This is a new conversation: the earlier one of this session ({earlier_turns} turns) could not be resumed ({reason}). \
          Read it with get_task_conversation_kandev before you rely on what was said."
     )
+}
+
+/// What an agent is told when the workflow, or the move of its card, asked for a new conversation.
+#[must_use]
+pub fn fresh_start() -> String {
+    "This is a new conversation on the same task: its workflow begins this part of the work afresh. What was said before can \
+     be read with get_task_conversation_kandev."
+        .to_owned()
+}
+
+/// What an agent is told with each prompt while its step is for planning.
+#[must_use]
+pub fn plan_mode() -> String {
+    "This step is for planning: work out a plan with whoever wrote the message, write it down, and stop for its review. Do not \
+     change anything else yet."
+        .to_owned()
 }
 
 /// JSON on one line. Strings and questions always serialise; an empty text would only lose a convenience.

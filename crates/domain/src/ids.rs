@@ -81,6 +81,8 @@ ids! {
     AgentId = "agent_id";
     /// A profile of an agent: model, mode and the like.
     ProfileId = "agent_profile_id";
+    /// A move of a card: what was asked for once is done once.
+    MoveId = "move_id";
     /// A follow-up of a transition, waiting to be carried out.
     EffectId = "effect_id";
     /// A named access token of an outside client.

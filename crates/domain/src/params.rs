@@ -1,8 +1,10 @@
 //! Commands as they come in through a door: page, API or tool. The same struct serves all three.
 
 use crate::ids::{ProfileId, SessionId, StepId, TaskId, WorkflowId, WorkspaceId};
+use crate::moves::EntryOptions;
 use crate::question::QuestionInput;
 use crate::task::Priority;
+use crate::workflow::StepEvents;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -36,6 +38,10 @@ pub struct CreateTask {
     pub external_id: Option<String>,
     /// The folder agents work in; a folder of the task's own when left out, the parent's for a subtask.
     pub working_directory: Option<String>,
+    /// Tasks that must be COMPLETED first. The start waits for them.
+    pub blocked_by: Vec<TaskId>,
+    /// False: with `blocked_by`, nothing starts by itself. True when left out.
+    pub start_when_unblocked: Option<bool>,
 }
 
 /// Changes a task. What is left out stays; `Some(None)` clears.
@@ -53,6 +59,8 @@ pub struct UpdateTask {
     /// Another parent, or none when `Some(None)`.
     #[serde(with = "double_option", skip_serializing_if = "Option::is_none")]
     pub parent_id: Option<Option<TaskId>>,
+    /// The first prompt of a start that still waits.
+    pub deferred_launch_prompt: Option<String>,
 }
 
 /// Tells a field that was left out from one that was set to null.
@@ -87,6 +95,56 @@ pub struct MoveTask {
     /// Place in the step, from 0; the end when left out.
     #[serde(default)]
     pub position: Option<i64>,
+    /// An older name of `entry_options.instructions`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub prompt: Option<String>,
+    /// What the entry is to do differently this once.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub entry_options: Option<EntryOptions>,
+}
+
+impl MoveTask {
+    /// To the end of a step, without anything special about it.
+    #[must_use]
+    pub const fn to(step: StepId) -> Self {
+        Self {
+            workflow_id: None,
+            workflow_step_id: step,
+            position: None,
+            prompt: None,
+            entry_options: None,
+        }
+    }
+}
+
+/// Makes a task wait for another.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AddDependency {
+    /// The task that must be COMPLETED first.
+    pub depends_on_task_id: TaskId,
+}
+
+/// Changes a step of a workflow. What is left out stays; `Some(None)` clears.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct UpdateStep {
+    /// See [`crate::workflow::Step`].
+    pub name: Option<String>,
+    /// See [`crate::workflow::Step`].
+    pub prompt: Option<String>,
+    /// See [`crate::workflow::Step`]; all of them at once.
+    pub events: Option<StepEvents>,
+    /// See [`crate::workflow::Step`].
+    pub allow_manual_move: Option<bool>,
+    /// See [`crate::workflow::Step`].
+    pub wip_limit: Option<i64>,
+    /// See [`crate::workflow::Step`].
+    #[serde(with = "double_option", skip_serializing_if = "Option::is_none")]
+    pub pull_from_step_id: Option<Option<StepId>>,
+    /// See [`crate::workflow::Step`].
+    pub auto_advance_requires_signal: Option<bool>,
+    /// See [`crate::workflow::Step`].
+    pub cancel_triggers_turn_complete: Option<bool>,
 }
 
 words! {

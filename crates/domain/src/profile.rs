@@ -151,8 +151,16 @@ const GROUPS: &[Group] = &[
         tools: &[
             "create_task_kandev",
             "update_task_kandev",
+            "move_task_kandev",
             "archive_task_kandev",
             "delete_task_kandev",
+        ],
+    },
+    Group {
+        enabled: on_task_or_external,
+        tools: &[
+            "add_task_dependency_kandev",
+            "remove_task_dependency_kandev",
         ],
     },
     Group {

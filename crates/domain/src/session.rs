@@ -44,6 +44,18 @@ impl SessionState {
     }
 }
 
+words! {
+    /// A new conversation that the workflow or a move asked for.
+    FreshStart("fresh start") {
+        /// The conversation goes on.
+        None = "none",
+        /// The agent is to be started anew before its next prompt.
+        Wanted = "wanted",
+        /// It was, and has not taken a prompt yet.
+        Begun = "begun",
+    }
+}
+
 /// A session as the board knows it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Session {
@@ -75,6 +87,12 @@ pub struct Session {
     pub holder: Option<String>,
     /// Until when `holder` holds it.
     pub lease_until: Option<Timestamp>,
+    /// Planning: the agent is told to work out a plan with its operator first.
+    pub plan_mode: bool,
+    /// The agent's mode, when a step set one; the profile's otherwise.
+    pub session_mode: Option<String>,
+    /// Whether the next turn begins a new conversation.
+    pub fresh_start: FreshStart,
     /// First launch.
     pub started_at: Option<Timestamp>,
     /// Entry into a terminal state.

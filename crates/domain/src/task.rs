@@ -127,6 +127,12 @@ pub struct Task {
     pub priority: Option<Priority>,
     /// Place within its step, from 0.
     pub position: i64,
+    /// False while its step is full: the card is in it and waits for a place; nothing is started for it.
+    pub wip_admitted: bool,
+    /// The step that it waits for in that step's feeder.
+    pub queued_for_step_id: Option<StepId>,
+    /// Since when it waits.
+    pub queued_at: Option<Timestamp>,
     /// The task it is part of.
     pub parent_id: Option<TaskId>,
     /// Works alone and asks only its direct parent. Fixed at creation; the database refuses a change too.
@@ -153,6 +159,20 @@ pub struct Task {
     pub updated_at: Timestamp,
     /// Grows with each write; guards against a stale one.
     pub version: i64,
+}
+
+impl Task {
+    /// It waits for a place in a step: nothing is started for it and nothing is delivered to it.
+    #[must_use]
+    pub const fn waits_for_place(&self) -> bool {
+        !self.wip_admitted || self.queued_for_step_id.is_some()
+    }
+
+    /// It takes one of the places of its step.
+    #[must_use]
+    pub const fn takes_place(&self) -> bool {
+        self.wip_admitted && !self.state.is_terminal() && self.archived_at.is_none()
+    }
 }
 
 /// Why a task's state changes.
@@ -241,6 +261,17 @@ pub fn decide(state: TaskState, command: TaskCommand) -> Transition<TaskState> {
     }
 }
 
+/// Refuses a state that only the board itself can bring about. A person may set any, to put right what went wrong; for agents and
+/// outside clients a task is being started only when the board starts it.
+pub fn check_wish(wanted: TaskState, by_person: bool) -> Result<(), Refusal> {
+    if wanted == TaskState::Scheduling && !by_person {
+        return Err(Refusal::validation(
+            "SCHEDULING says that an agent is being started, which only the board does: message the task to start it",
+        ));
+    }
+    Ok(())
+}
+
 /// Checks a title: not blank, at most [`MAX_TITLE`] code points. Returns it trimmed.
 pub fn check_title(title: &str) -> Result<String, Refusal> {
     let title = title.trim();
@@ -316,6 +347,17 @@ mod tests {
             for to in TaskState::ALL {
                 assert_eq!(decide(*from, TaskCommand::Set(*to)).next, *to);
             }
+        }
+    }
+
+    #[test]
+    fn only_a_person_may_say_that_a_task_is_being_started() {
+        for state in TaskState::ALL {
+            assert!(check_wish(*state, true).is_ok());
+            assert_eq!(
+                check_wish(*state, false).is_err(),
+                *state == TaskState::Scheduling
+            );
         }
     }
 

@@ -1,10 +1,11 @@
 //! Read models: what a screen, a tool or the API shows. None of them is a table row.
 
 use crate::ids::{
-    AgentId, ClarificationId, MessageId, PermissionId, ProfileId, PromptId, QuestionId, SessionId,
-    StepId, TaskId, TurnId, WorkflowId, WorkspaceId,
+    AgentId, ClarificationId, MessageId, MoveId, PermissionId, ProfileId, PromptId, QuestionId,
+    SessionId, StepId, TaskId, TurnId, WorkflowId, WorkspaceId,
 };
 use crate::message::{AuthorType, MessageType};
+use crate::moves::{Disposition, EntryOptions};
 use crate::permission::PermissionOption;
 use crate::question::{Question, QuestionStatus};
 use crate::queue::{Lane, QueuedBy};
@@ -62,6 +63,26 @@ pub struct TaskView {
     /// See [`crate::task::Task`].
     pub position: i64,
     /// See [`crate::task::Task`].
+    pub wip_admitted: bool,
+    /// See [`crate::task::Task`].
+    pub queued_for_step_id: Option<StepId>,
+    /// See [`crate::task::Task`].
+    pub queued_at: Option<Timestamp>,
+    /// The step it moves to when the present turn ends.
+    pub pending_move_step_id: Option<StepId>,
+    /// Why the workflow does not move the card any more, in words for a person.
+    pub workflow_notice: Option<String>,
+    /// It waits for another task.
+    pub blocked: bool,
+    /// For which, and what is the matter with it.
+    pub blocked_reason: Option<String>,
+    /// The tasks that must be COMPLETED first.
+    pub depends_on: Vec<TaskId>,
+    /// The tasks that wait for this one.
+    pub blocks: Vec<TaskId>,
+    /// A start was asked for and is made when the last of them is COMPLETED.
+    pub start_when_unblocked: bool,
+    /// See [`crate::task::Task`].
     pub parent_id: Option<TaskId>,
     /// See [`crate::task::Task`].
     pub autopilot: bool,
@@ -105,6 +126,50 @@ pub struct TaskView {
     pub error_message: Option<String>,
     /// When the running turn began.
     pub turn_started_at: Option<Timestamp>,
+}
+
+impl TaskView {
+    /// It takes one of the places of its step.
+    #[must_use]
+    pub const fn takes_place(&self) -> bool {
+        self.wip_admitted && !self.state.is_terminal() && self.archived_at.is_none()
+    }
+
+    /// It waits for a place in its step, or in the one that its step feeds.
+    #[must_use]
+    pub const fn waits_for_place(&self) -> bool {
+        !self.wip_admitted || self.queued_for_step_id.is_some()
+    }
+}
+
+/// What became of a move.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct TaskMoved {
+    /// The task; where it was, when the move waits.
+    pub task: TaskView,
+    /// The step it is in.
+    pub workflow_step: Step,
+    /// Done, or waiting for the end of the turn.
+    pub disposition: Disposition,
+    /// Names the move, when it waits or has options.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub move_id: Option<MoveId>,
+    /// The options as they were understood.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub entry_options: Option<EntryOptions>,
+}
+
+/// What a task waits for.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Dependencies {
+    /// The task.
+    pub task_id: TaskId,
+    /// The tasks that must be COMPLETED first.
+    pub depends_on: Vec<TaskId>,
+    /// One of them is not.
+    pub blocked: bool,
+    /// Which, and what is the matter with it.
+    pub blocked_reason: Option<String>,
 }
 
 /// A task was made, or found by its external id.
@@ -151,6 +216,10 @@ pub struct SessionView {
     pub pending_action_revision: Revision,
     /// See [`crate::session::Session`].
     pub auto_run: bool,
+    /// See [`crate::session::Session`].
+    pub plan_mode: bool,
+    /// See [`crate::session::Session`].
+    pub session_mode: Option<String>,
     /// Prompts that wait, without questions between tasks and answers to them.
     pub queued_prompt_count: i64,
     /// When the running turn began.
@@ -561,6 +630,14 @@ pub struct RelatedTasks {
     pub children: Vec<RelatedTask>,
     /// Other parts of its parent.
     pub siblings: Vec<RelatedTask>,
+    /// The tasks that this one waits for.
+    pub depends_on: Vec<RelatedTask>,
+    /// The tasks that wait for this one.
+    pub blocks: Vec<RelatedTask>,
+    /// An older name of `depends_on`.
+    pub blockers: Vec<RelatedTask>,
+    /// An older name of `blocks`. (As a parameter of `create_task_kandev` the word means the other direction.)
+    pub blocked_by: Vec<RelatedTask>,
 }
 
 /// Everything the board page and the sidebar need, read at one moment.
@@ -595,6 +672,8 @@ pub struct TaskPageView {
     pub permissions: Vec<PermissionView>,
     /// What waits for each of its sessions that something waits for.
     pub queues: Vec<QueueView>,
+    /// The tasks that this one waits for.
+    pub depends_on: Vec<RelatedTask>,
     /// Position in the event log at which this was read.
     pub as_of: i64,
 }

@@ -93,19 +93,58 @@ pub struct StepEvents {
     pub on_turn_start: Vec<MoveAction>,
     /// When an agent's turn ended.
     #[serde(default)]
-    pub on_turn_complete: Vec<MoveAction>,
+    pub on_turn_complete: Vec<CompleteAction>,
+    /// When the card leaves the step; at once, also when it has to wait for its place in the next one.
+    #[serde(default)]
+    pub on_exit: Vec<PlanAction>,
+    /// When all parts of the task have ended.
+    #[serde(default)]
+    pub on_children_completed: Vec<MoveAction>,
 }
 
 /// An action on entering a step.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "type", content = "config", rename_all = "snake_case")]
 pub enum EnterAction {
     /// Start the agent with the step's prompt.
     AutoStartAgent,
+    /// The next turn begins a new conversation.
+    ResetAgentContext,
+    /// Set the agent's mode, from its next start on.
+    SetSessionMode {
+        /// A mode of the agent's.
+        mode: String,
+    },
+    /// Tell the agent to plan with the operator before it works.
+    EnablePlanMode,
 }
 
-/// A change of step caused by a turn.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+/// The end of planning.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "type", content = "config", rename_all = "snake_case")]
+pub enum PlanAction {
+    /// Let the agent work.
+    DisablePlanMode,
+}
+
+/// An action at the end of a turn.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum CompleteAction {
+    /// Change the step.
+    Move(MoveAction),
+    /// End planning.
+    Plan(PlanAction),
+}
+
+impl From<MoveAction> for CompleteAction {
+    fn from(action: MoveAction) -> Self {
+        Self::Move(action)
+    }
+}
+
+/// A change of step caused by a turn, or by the end of a task's parts.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "type", content = "config", rename_all = "snake_case")]
 pub enum MoveAction {
     /// To the step after this one; nothing at the end.
@@ -119,13 +158,27 @@ pub enum MoveAction {
     },
 }
 
-/// The moment of a turn at which steps may change.
+/// A moment at which cards change their step by themselves.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TurnMoment {
     /// A message of a person or a peer is about to start a turn.
     Start,
     /// The turn ended.
     Complete,
+    /// All parts of the task have ended.
+    ChildrenCompleted,
+}
+
+impl TurnMoment {
+    /// The word of the history for a move at this moment.
+    #[must_use]
+    pub const fn trigger(self) -> MoveTrigger {
+        match self {
+            Self::Start => MoveTrigger::OnTurnStart,
+            Self::Complete => MoveTrigger::AutoComplete,
+            Self::ChildrenCompleted => MoveTrigger::OnChildrenCompleted,
+        }
+    }
 }
 
 impl Step {
@@ -134,6 +187,35 @@ impl Step {
     pub fn auto_starts(&self) -> bool {
         self.events.on_enter.contains(&EnterAction::AutoStartAgent)
     }
+
+    /// The end of a turn here ends planning.
+    #[must_use]
+    pub fn ends_plan_on_complete(&self) -> bool {
+        let end = CompleteAction::Plan(PlanAction::DisablePlanMode);
+        self.events.on_turn_complete.contains(&end)
+    }
+
+    /// Leaving the step ends planning.
+    #[must_use]
+    pub fn ends_plan_on_exit(&self) -> bool {
+        self.events.on_exit.contains(&PlanAction::DisablePlanMode)
+    }
+
+    fn moves_at(&self, moment: TurnMoment) -> Vec<&MoveAction> {
+        match moment {
+            TurnMoment::Start => self.events.on_turn_start.iter().collect(),
+            TurnMoment::ChildrenCompleted => self.events.on_children_completed.iter().collect(),
+            TurnMoment::Complete => self
+                .events
+                .on_turn_complete
+                .iter()
+                .filter_map(|action| match action {
+                    CompleteAction::Move(action) => Some(action),
+                    CompleteAction::Plan(_) => None,
+                })
+                .collect(),
+        }
+    }
 }
 
 /// The step a task goes to at `moment`, or `None` when it stays.
@@ -141,21 +223,20 @@ impl Step {
 /// `steps` are the workflow's, in any order; a target outside of them is ignored rather than followed.
 #[must_use]
 pub fn step_after<'a>(current: &Step, steps: &'a [Step], moment: TurnMoment) -> Option<&'a Step> {
-    let actions = match moment {
-        TurnMoment::Start => &current.events.on_turn_start,
-        TurnMoment::Complete => &current.events.on_turn_complete,
-    };
-    let target = actions.iter().find_map(|action| match action {
-        MoveAction::MoveToNext => steps
-            .iter()
-            .filter(|s| s.position > current.position)
-            .min_by_key(|s| s.position),
-        MoveAction::MoveToPrevious => steps
-            .iter()
-            .filter(|s| s.position < current.position)
-            .max_by_key(|s| s.position),
-        MoveAction::MoveToStep { step_id } => steps.iter().find(|s| s.id == *step_id),
-    })?;
+    let target = current
+        .moves_at(moment)
+        .into_iter()
+        .find_map(|action| match action {
+            MoveAction::MoveToNext => steps
+                .iter()
+                .filter(|s| s.position > current.position)
+                .min_by_key(|s| s.position),
+            MoveAction::MoveToPrevious => steps
+                .iter()
+                .filter(|s| s.position < current.position)
+                .max_by_key(|s| s.position),
+            MoveAction::MoveToStep { step_id } => steps.iter().find(|s| s.id == *step_id),
+        })?;
     (target.id != current.id).then_some(target)
 }
 
@@ -208,11 +289,11 @@ pub fn kanban_steps(workflow_id: WorkflowId) -> Vec<Step> {
     let mut done = step(3, "Done", "done", StageType::Custom);
 
     backlog.events.on_turn_start = vec![MoveAction::MoveToNext];
-    backlog.events.on_turn_complete = vec![MoveAction::MoveToStep { step_id: review.id }];
+    backlog.events.on_turn_complete = vec![MoveAction::MoveToStep { step_id: review.id }.into()];
     backlog.cancel_triggers_turn_complete = true;
     in_progress.is_start_step = true;
     in_progress.events.on_enter = vec![EnterAction::AutoStartAgent];
-    in_progress.events.on_turn_complete = vec![MoveAction::MoveToNext];
+    in_progress.events.on_turn_complete = vec![MoveAction::MoveToNext.into()];
     in_progress.cancel_triggers_turn_complete = true;
     review.events.on_turn_start = vec![MoveAction::MoveToPrevious];
     done.events.on_turn_start = vec![MoveAction::MoveToStep {
@@ -228,10 +309,28 @@ words! {
         Manual = "manual",
         /// The end of a turn.
         AutoComplete = "auto_complete",
+        /// Somebody approved.
+        Approval = "approval",
         /// The start of a turn.
         OnTurnStart = "on_turn_start",
+        /// All parts of the task have ended.
+        OnChildrenCompleted = "on_children_completed",
         /// A change of the task.
         TaskUpdate = "task_update",
+        /// A place became free in the step that the card waited for.
+        QueuePromotion = "queue_promotion",
+    }
+}
+
+words! {
+    /// Who moved a card, for the history.
+    Mover("actor") {
+        /// A person, at the board or through an outside client.
+        Human = "human",
+        /// An agent with a session of its own.
+        Agent = "agent",
+        /// Flightdeck.
+        System = "system",
     }
 }
 
@@ -260,9 +359,32 @@ mod tests {
     #[test]
     fn a_move_to_a_step_of_another_workflow_is_ignored() {
         let mut steps = kanban_steps(WorkflowId::new());
-        steps[1].events.on_turn_complete = vec![MoveAction::MoveToStep {
-            step_id: StepId::new(),
-        }];
+        let elsewhere = StepId::new();
+        steps[1].events.on_turn_complete =
+            vec![MoveAction::MoveToStep { step_id: elsewhere }.into()];
         assert_eq!(step_after(&steps[1], &steps, TurnMoment::Complete), None);
+    }
+
+    #[test]
+    fn actions_are_told_apart_by_their_type() {
+        let text = r#"{"on_turn_complete": [{"type": "disable_plan_mode"}, {"type": "move_to_next"}],
+            "on_enter": [{"type": "set_session_mode", "config": {"mode": "plan"}}, {"type": "auto_start_agent"}],
+            "on_exit": [{"type": "disable_plan_mode"}], "on_children_completed": [{"type": "move_to_previous"}]}"#;
+        let events: StepEvents = serde_json::from_str(text).unwrap();
+        let mut steps = kanban_steps(WorkflowId::new());
+        steps[1].events = events;
+        let step = &steps[1];
+        assert!(step.auto_starts() && step.ends_plan_on_complete() && step.ends_plan_on_exit());
+        let to = |moment| step_after(step, &steps, moment).map(|s| s.name.as_str());
+        assert_eq!(to(TurnMoment::Complete), Some("Review"));
+        assert_eq!(to(TurnMoment::ChildrenCompleted), Some("Backlog"));
+        assert_eq!(to(TurnMoment::Start), None);
+        let again: StepEvents =
+            serde_json::from_str(&serde_json::to_string(&step.events).unwrap()).unwrap();
+        assert_eq!(again, step.events);
+        assert!(
+            serde_json::from_str::<StepEvents>(r#"{"on_exit": [{"type": "move_to_next"}]}"#)
+                .is_err()
+        );
     }
 }

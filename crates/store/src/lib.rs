@@ -17,9 +17,12 @@ mod row;
 
 pub mod agents;
 pub mod clarifications;
+pub mod dependencies;
 pub mod effects;
 pub mod events;
+pub mod launches;
 pub mod messages;
+pub mod moves;
 pub mod permissions;
 pub mod plans;
 pub mod questions;

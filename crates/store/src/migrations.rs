@@ -22,6 +22,12 @@ const STEPS: &[(i64, &str, &str, &str)] = &[
         include_str!("../migrations/postgres/0002_talk.sql"),
     ),
     (
+        3,
+        "flow",
+        include_str!("../migrations/sqlite/0003_flow.sql"),
+        include_str!("../migrations/postgres/0003_flow.sql"),
+    ),
+    (
         4,
         "plans",
         include_str!("../migrations/sqlite/0004_plans.sql"),

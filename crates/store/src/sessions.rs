@@ -3,14 +3,14 @@
 use crate::row::{Columns, flag, opt_millis, opt_text};
 use crate::{Result, Snapshot, Tx, Write};
 use domain::ids::{SessionId, TaskId};
-use domain::session::{Session, SessionState};
+use domain::session::{FreshStart, Session, SessionState};
 use domain::time::Timestamp;
 use sqlx::AssertSqlSafe;
 use sqlx::any::AnyRow;
 
 const COLUMNS: &str = "id, task_id, name, state, is_primary, is_passthrough, agent_profile_id, provider_session_id, workspace_path, \
-                       error_message, generation, auto_run, holder, lease_until, started_at, completed_at, created_at, \
-                       updated_at, version";
+                       error_message, generation, auto_run, plan_mode, session_mode, fresh_start, holder, lease_until, \
+                       started_at, completed_at, created_at, updated_at, version";
 
 fn read(row: &AnyRow) -> Result<Session> {
     Ok(Session {
@@ -26,6 +26,9 @@ fn read(row: &AnyRow) -> Result<Session> {
         error_message: row.opt_text("error_message")?,
         generation: row.int("generation")?,
         auto_run: row.flag("auto_run")?,
+        plan_mode: row.flag("plan_mode")?,
+        session_mode: row.opt_text("session_mode")?,
+        fresh_start: row.word("fresh_start", FreshStart::parse)?,
         holder: row.opt_text("holder")?,
         lease_until: row.opt_time("lease_until")?,
         started_at: row.opt_time("started_at")?,
@@ -40,7 +43,7 @@ fn read(row: &AnyRow) -> Result<Session> {
 pub async fn insert(tx: &mut Tx, session: &Session) -> Result<()> {
     sqlx::query(AssertSqlSafe(format!(
         "insert into sessions ({COLUMNS}) values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, \
-         $18, $19)"
+         $18, $19, $20, $21, $22)"
     )))
     .bind(session.id.to_string())
     .bind(session.task_id.to_string())
@@ -54,6 +57,9 @@ pub async fn insert(tx: &mut Tx, session: &Session) -> Result<()> {
     .bind(opt_text(session.error_message.as_deref()))
     .bind(session.generation)
     .bind(flag(session.auto_run))
+    .bind(flag(session.plan_mode))
+    .bind(opt_text(session.session_mode.as_deref()))
+    .bind(session.fresh_start.as_str())
     .bind(session.holder.as_deref())
     .bind(opt_millis(session.lease_until))
     .bind(opt_millis(session.started_at))
@@ -71,7 +77,8 @@ pub async fn update(tx: &mut Tx, session: &Session) -> Result<Write> {
     let done = sqlx::query(
         "update sessions set name = $1, state = $2, is_primary = $3, provider_session_id = $4, workspace_path = $5, \
          error_message = $6, generation = $7, auto_run = $8, holder = $9, lease_until = $10, started_at = $11, \
-         completed_at = $12, updated_at = $13, version = version + 1 where id = $14 and version = $15",
+         completed_at = $12, updated_at = $13, plan_mode = $14, session_mode = $15, fresh_start = $16, \
+         version = version + 1 where id = $17 and version = $18",
     )
     .bind(opt_text(session.name.as_deref()))
     .bind(session.state.as_str())
@@ -86,6 +93,9 @@ pub async fn update(tx: &mut Tx, session: &Session) -> Result<Write> {
     .bind(opt_millis(session.started_at))
     .bind(opt_millis(session.completed_at))
     .bind(session.updated_at.millis())
+    .bind(flag(session.plan_mode))
+    .bind(opt_text(session.session_mode.as_deref()))
+    .bind(session.fresh_start.as_str())
     .bind(session.id.to_string())
     .bind(session.version)
     .execute(tx.connection())

@@ -7,9 +7,10 @@ use domain::task::{Origin, Priority, Task, TaskState, TitleMode};
 use sqlx::AssertSqlSafe;
 use sqlx::any::AnyRow;
 
-const COLUMNS: &str = "id, workspace_id, workflow_id, workflow_step_id, title, description, state, priority, position, parent_id, \
-                       autopilot, origin, external_id, title_mode, title_owner_session_id, agent_profile_id, \
-                       working_directory, interrupted_at, archived_at, created_at, updated_at, version";
+const COLUMNS: &str = "id, workspace_id, workflow_id, workflow_step_id, title, description, state, priority, position, wip_admitted, \
+                       queued_for_step_id, queued_at, parent_id, autopilot, origin, external_id, title_mode, \
+                       title_owner_session_id, agent_profile_id, working_directory, interrupted_at, archived_at, created_at, \
+                       updated_at, version";
 
 fn read(row: &AnyRow) -> Result<Task> {
     Ok(Task {
@@ -22,6 +23,9 @@ fn read(row: &AnyRow) -> Result<Task> {
         state: row.word("state", TaskState::parse)?,
         priority: row.opt_word("priority", Priority::parse)?,
         position: row.int("position")?,
+        wip_admitted: row.flag("wip_admitted")?,
+        queued_for_step_id: row.opt_id("queued_for_step_id")?,
+        queued_at: row.opt_time("queued_at")?,
         parent_id: row.opt_id("parent_id")?,
         autopilot: row.flag("autopilot")?,
         origin: row.word("origin", Origin::parse)?,
@@ -42,7 +46,7 @@ fn read(row: &AnyRow) -> Result<Task> {
 pub async fn insert(tx: &mut Tx, task: &Task) -> Result<()> {
     sqlx::query(AssertSqlSafe(format!(
         "insert into tasks ({COLUMNS}) values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, \
-         $19, $20, $21, $22)"
+         $19, $20, $21, $22, $23, $24, $25)"
     )))
     .bind(task.id.to_string())
     .bind(task.workspace_id.to_string())
@@ -53,6 +57,9 @@ pub async fn insert(tx: &mut Tx, task: &Task) -> Result<()> {
     .bind(task.state.as_str())
     .bind(opt(task.priority.as_ref()))
     .bind(task.position)
+    .bind(flag(task.wip_admitted))
+    .bind(opt(task.queued_for_step_id.as_ref()))
+    .bind(opt_millis(task.queued_at))
     .bind(opt(task.parent_id.as_ref()))
     .bind(flag(task.autopilot))
     .bind(task.origin.as_str())
@@ -77,8 +84,8 @@ pub async fn update(tx: &mut Tx, task: &Task) -> Result<Write> {
     let done = sqlx::query(
         "update tasks set workflow_id = $1, workflow_step_id = $2, title = $3, description = $4, state = $5, priority = $6, \
          position = $7, parent_id = $8, title_mode = $9, title_owner_session_id = $10, agent_profile_id = $11, \
-         working_directory = $12, interrupted_at = $13, archived_at = $14, updated_at = $15, version = version + 1 \
-         where id = $16 and version = $17",
+         working_directory = $12, interrupted_at = $13, archived_at = $14, updated_at = $15, wip_admitted = $16, \
+         queued_for_step_id = $17, queued_at = $18, version = version + 1 where id = $19 and version = $20",
     )
     .bind(task.workflow_id.to_string())
     .bind(task.workflow_step_id.to_string())
@@ -95,6 +102,9 @@ pub async fn update(tx: &mut Tx, task: &Task) -> Result<Write> {
     .bind(opt_millis(task.interrupted_at))
     .bind(opt_millis(task.archived_at))
     .bind(task.updated_at.millis())
+    .bind(flag(task.wip_admitted))
+    .bind(opt(task.queued_for_step_id.as_ref()))
+    .bind(opt_millis(task.queued_at))
     .bind(task.id.to_string())
     .bind(task.version)
     .execute(tx.connection())
@@ -213,5 +223,70 @@ pub async fn shift(tx: &mut Tx, step: StepId, position: i64) -> Result<()> {
     .bind(position)
     .execute(tx.connection())
     .await?;
+    Ok(())
+}
+
+/// How many cards take a place in a step: admitted to it, not archived, not over.
+pub async fn taken(db: &mut Snapshot, step: StepId) -> Result<i64> {
+    sqlx::query(
+        "select count(*) as taken from tasks where workflow_step_id = $1 and wip_admitted = 1 and archived_at is null \
+         and state not in ('COMPLETED', 'FAILED', 'CANCELLED')",
+    )
+    .bind(step.to_string())
+    .fetch_one(db.connection())
+    .await?
+    .int("taken")
+}
+
+/// The card that gets the next place in a step: of those that wait in it, then of those that wait for it by name or rest in
+/// its `feeder`, each in the order of task-domain 1.14. Cards that wait for another task are passed over, and cards whose agent
+/// is at work or waits for its parent's answer stay in the feeder. `not` are cards that are not to be taken.
+pub async fn next_for_step(
+    db: &mut Snapshot,
+    step: StepId,
+    feeder: Option<StepId>,
+    not: &[TaskId],
+) -> Result<Option<Task>> {
+    // Without a feeder `$2` is no step's id.
+    let mut sql = format!(
+        "select {COLUMNS} from tasks where ((workflow_step_id = $1 and wip_admitted = 0) or queued_for_step_id = $1 \
+         or (workflow_step_id = $2 and wip_admitted = 1 and queued_for_step_id is null)) \
+         and archived_at is null and state not in ('COMPLETED', 'FAILED', 'CANCELLED') \
+         and not exists (select 1 from task_dependencies e join tasks p on p.id = e.depends_on_task_id \
+         where e.task_id = tasks.id and p.state <> 'COMPLETED') \
+         and (workflow_step_id = $1 or not (\
+         exists (select 1 from sessions s where s.task_id = tasks.id and s.state in ('STARTING', 'RUNNING')) \
+         or exists (select 1 from turns u where u.task_id = tasks.id and u.completed_at is null) \
+         or exists (select 1 from parent_questions q where q.child_task_id = tasks.id and q.status = 'pending')))"
+    );
+    for number in 0..not.len() {
+        sql.push_str(&format!(" and id <> ${}", number + 3));
+    }
+    sql.push_str(
+        " order by case when workflow_step_id = $1 then 0 else 1 end, position, \
+         case priority when 'critical' then 0 when 'high' then 1 when 'medium' then 2 when 'low' then 3 else 4 end, \
+         coalesce(queued_at, created_at), created_at, id limit 1",
+    );
+    let mut query = sqlx::query(AssertSqlSafe(sql))
+        .bind(step.to_string())
+        .bind(feeder.map(|id| id.to_string()).unwrap_or_default());
+    for task in not {
+        query = query.bind(task.to_string());
+    }
+    query
+        .fetch_optional(db.connection())
+        .await?
+        .as_ref()
+        .map(read)
+        .transpose()
+}
+
+/// Says why the workflow moves a card no more, or that it does again.
+pub async fn set_notice(tx: &mut Tx, id: TaskId, notice: Option<&str>) -> Result<()> {
+    sqlx::query("update tasks set workflow_notice = $1 where id = $2")
+        .bind(opt_text(notice))
+        .bind(id.to_string())
+        .execute(tx.connection())
+        .await?;
     Ok(())
 }

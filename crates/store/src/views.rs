@@ -2,16 +2,19 @@
 
 use crate::row::Columns;
 use crate::{Result, Snapshot};
+use domain::dependency::{Predecessor, blocked_reason};
 use domain::ids::{StepId, TaskId, WorkflowId, WorkspaceId};
 use domain::session::SessionState;
 use domain::task::{Origin, PendingAction, Priority, TaskState, TitleMode};
 use domain::view::{Revision, SessionView, TaskView};
 use sqlx::AssertSqlSafe;
 use sqlx::any::AnyRow;
+use std::collections::HashMap;
 
 /// What a task's row and its primary session say, and how many sessions there are.
 const COLUMNS: &str = "t.id, t.workspace_id, t.workflow_id, t.workflow_step_id, t.title, t.description, t.state, t.priority, \
-    t.position, t.parent_id, t.autopilot, t.origin, t.external_id, t.title_mode, t.agent_profile_id, t.working_directory, \
+    t.position, t.wip_admitted, t.queued_for_step_id, t.queued_at, t.workflow_notice, \
+    dl.intent as launch_intent, pm.step_id as pending_move_step_id, t.parent_id, t.autopilot, t.origin, t.external_id, t.title_mode, t.agent_profile_id, t.working_directory, \
     t.interrupted_at, t.archived_at, t.created_at, t.updated_at, \
     s.id as session_id, s.state as session_state, s.error_message, a.name as agent_name, \
     (select count(*) from sessions x where x.task_id = t.id) as session_count, \
@@ -20,7 +23,9 @@ const COLUMNS: &str = "t.id, t.workspace_id, t.workflow_id, t.workflow_step_id, 
 const TABLES: &str = "tasks t \
     left join sessions s on s.task_id = t.id and s.is_primary = 1 \
     left join agent_profiles p on p.id = s.agent_profile_id \
-    left join agents a on a.id = p.agent_id";
+    left join agents a on a.id = p.agent_id \
+    left join deferred_launches dl on dl.task_id = t.id \
+    left join pending_moves pm on pm.task_id = t.id";
 
 /// What is pending of one task: looked up in the partial indexes that hold only pending rows.
 const PENDING_OF_ONE: &str = "\
@@ -93,6 +98,17 @@ fn read_task(row: &AnyRow) -> Result<TaskView> {
         state: row.word("state", TaskState::parse)?,
         priority: row.opt_word("priority", Priority::parse)?,
         position: row.int("position")?,
+        wip_admitted: row.flag("wip_admitted")?,
+        queued_for_step_id: row.opt_id("queued_for_step_id")?,
+        queued_at: row.opt_time("queued_at")?,
+        pending_move_step_id: row.opt_id("pending_move_step_id")?,
+        workflow_notice: row.opt_text("workflow_notice")?,
+        // What edges say is added by `add_edges`.
+        blocked: false,
+        blocked_reason: None,
+        depends_on: Vec::new(),
+        blocks: Vec::new(),
+        start_when_unblocked: row.opt_text("launch_intent")?.is_some(),
         parent_id: row.opt_id("parent_id")?,
         autopilot: row.flag("autopilot")?,
         origin: row.word("origin", Origin::parse)?,
@@ -123,7 +139,7 @@ fn read_task(row: &AnyRow) -> Result<TaskView> {
 
 /// One task.
 pub async fn task(db: &mut Snapshot, id: TaskId) -> Result<Option<TaskView>> {
-    sqlx::query(AssertSqlSafe(format!(
+    let found = sqlx::query(AssertSqlSafe(format!(
         "select {COLUMNS}, {PENDING_OF_ONE} from {TABLES} where t.id = $1"
     )))
     .bind(id.to_string())
@@ -131,7 +147,59 @@ pub async fn task(db: &mut Snapshot, id: TaskId) -> Result<Option<TaskView>> {
     .await?
     .as_ref()
     .map(read_task)
-    .transpose()
+    .transpose()?;
+    let mut views: Vec<TaskView> = found.into_iter().collect();
+    add_edges(db, &mut views, "($1)", &[id.to_string()], None).await?;
+    Ok(views.pop())
+}
+
+/// Adds to views what they wait for and what waits for them. `chosen` selects the ids of the views' tasks; it is not even
+/// evaluated while there are no edges.
+async fn add_edges(
+    db: &mut Snapshot,
+    views: &mut [TaskView],
+    chosen: &str,
+    keys: &[String],
+    limit: Option<i64>,
+) -> Result<()> {
+    let mut query = sqlx::query(AssertSqlSafe(format!(
+        "select e.task_id, e.depends_on_task_id, p.title, p.state, p.archived_at from task_dependencies e \
+         join tasks p on p.id = e.depends_on_task_id \
+         where e.task_id in {chosen} or e.depends_on_task_id in {chosen} order by e.created_at, e.depends_on_task_id"
+    )));
+    for key in keys {
+        query = query.bind(key);
+    }
+    if let Some(limit) = limit {
+        query = query.bind(limit);
+    }
+    let rows = query.fetch_all(db.connection()).await?;
+    if !rows.is_empty() {
+        let mut edges: HashMap<TaskId, (Vec<Predecessor>, Vec<TaskId>)> = HashMap::new();
+        for row in &rows {
+            let task: TaskId = row.id("task_id")?;
+            let predecessor = Predecessor {
+                id: row.id("depends_on_task_id")?,
+                title: row.text("title")?,
+                state: row.word("state", TaskState::parse)?,
+                archived: row.opt_int("archived_at")?.is_some(),
+            };
+            edges.entry(predecessor.id).or_default().1.push(task);
+            edges.entry(task).or_default().0.push(predecessor);
+        }
+        for view in views.iter_mut() {
+            if let Some((predecessors, dependants)) = edges.remove(&view.id) {
+                view.blocked_reason = blocked_reason(&predecessors);
+                view.blocked = view.blocked_reason.is_some();
+                view.depends_on = predecessors.iter().map(|p| p.id).collect();
+                view.blocks = dependants;
+            }
+        }
+    }
+    for view in views {
+        view.start_when_unblocked &= !view.depends_on.is_empty();
+    }
+    Ok(())
 }
 
 /// Which tasks to list; every condition that is given must hold.
@@ -145,6 +213,10 @@ pub struct TaskFilter {
     pub workflow_step_id: Option<StepId>,
     /// Children of this task.
     pub parent_id: Option<TaskId>,
+    /// Those that this task waits for.
+    pub predecessors_of: Option<TaskId>,
+    /// Those that wait for this task.
+    pub dependants_of: Option<TaskId>,
     /// In this state.
     pub state: Option<TaskState>,
     /// Archived ones too.
@@ -159,49 +231,74 @@ pub struct TaskFilter {
 
 /// Tasks that match the filter, in board order or by age.
 pub async fn tasks(db: &mut Snapshot, filter: &TaskFilter) -> Result<Vec<TaskView>> {
-    let mut sql = format!("select {COLUMNS}, {PENDING_OF_MANY} from {TABLES} {GROUPS} where 1 = 1");
+    let mut conditions = String::from("1 = 1");
     let mut keys: Vec<String> = Vec::new();
-    let mut condition = |column: &str, key: Option<String>| {
+    let mut condition = |column: &str, end: &str, key: Option<String>| {
         if let Some(key) = key {
             keys.push(key);
-            sql.push_str(&format!(" and {column} ${}", keys.len()));
+            conditions.push_str(&format!(" and {column} ${}{end}", keys.len()));
         }
     };
     condition(
         "t.workspace_id =",
+        "",
         filter.workspace_id.map(|id| id.to_string()),
     );
     condition(
         "t.workflow_id =",
+        "",
         filter.workflow_id.map(|id| id.to_string()),
     );
     condition(
         "t.workflow_step_id =",
+        "",
         filter.workflow_step_id.map(|id| id.to_string()),
     );
-    condition("t.parent_id =", filter.parent_id.map(|id| id.to_string()));
-    condition("t.state =", filter.state.map(|state| state.to_string()));
-    condition("t.id >", filter.after.map(|id| id.to_string()));
+    condition(
+        "t.parent_id =",
+        "",
+        filter.parent_id.map(|id| id.to_string()),
+    );
+    condition(
+        "t.id in (select depends_on_task_id from task_dependencies where task_id =",
+        ")",
+        filter.predecessors_of.map(|id| id.to_string()),
+    );
+    condition(
+        "t.id in (select task_id from task_dependencies where depends_on_task_id =",
+        ")",
+        filter.dependants_of.map(|id| id.to_string()),
+    );
+    condition("t.state =", "", filter.state.map(|state| state.to_string()));
+    condition("t.id >", "", filter.after.map(|id| id.to_string()));
     if !filter.include_archived {
-        sql.push_str(" and t.archived_at is null");
+        conditions.push_str(" and t.archived_at is null");
     }
-    sql.push_str(if filter.by_age {
-        " order by t.id"
+    let order = if filter.by_age {
+        "t.id"
     } else {
-        " order by t.workflow_step_id, t.position, t.id"
-    });
-    sql.push_str(&format!(" limit ${}", keys.len() + 1));
-    let mut query = sqlx::query(AssertSqlSafe(sql));
-    for key in keys {
+        "t.workflow_step_id, t.position, t.id"
+    };
+    let rest = format!(
+        "where {conditions} order by {order} limit ${}",
+        keys.len() + 1
+    );
+    let mut query = sqlx::query(AssertSqlSafe(format!(
+        "select {COLUMNS}, {PENDING_OF_MANY} from {TABLES} {GROUPS} {rest}"
+    )));
+    for key in &keys {
         query = query.bind(key);
     }
-    query
+    let mut views = query
         .bind(filter.limit)
         .fetch_all(db.connection())
         .await?
         .iter()
         .map(read_task)
-        .collect()
+        .collect::<Result<Vec<_>>>()?;
+    let chosen = format!("(select t.id from tasks t {rest})");
+    add_edges(db, &mut views, &chosen, &keys, Some(filter.limit)).await?;
+    Ok(views)
 }
 
 /// A task that asks something of the operator.
@@ -239,7 +336,7 @@ pub async fn asking_tasks(db: &mut Snapshot) -> Result<Vec<AskingTask>> {
 pub async fn sessions(db: &mut Snapshot, task: TaskId) -> Result<Vec<SessionView>> {
     sqlx::query(
         "select s.id, s.task_id, s.name, s.state, s.is_primary, s.is_passthrough, s.agent_profile_id, s.workspace_path, \
-         s.error_message, s.auto_run, s.started_at, s.completed_at, s.created_at, s.updated_at, a.name as agent_name, \
+         s.error_message, s.auto_run, s.plan_mode, s.session_mode, s.started_at, s.completed_at, s.created_at, s.updated_at, a.name as agent_name, \
          (select count(*) from queued_messages x where x.session_id = s.id and x.state = 'queued' \
          and x.question_id is null and x.answer_for_question_id is null) as queued, \
          (select count(*) from permissions x where x.session_id = s.id and x.status = 'pending') as permissions, \
@@ -270,6 +367,8 @@ pub async fn sessions(db: &mut Snapshot, task: TaskId) -> Result<Vec<SessionView
             pending_action: pending(row.int("permissions")?, row.int("bundles")? + row.int("questions")?),
             pending_action_revision: revision(row)?,
             auto_run: row.flag("auto_run")?,
+            plan_mode: row.flag("plan_mode")?,
+            session_mode: row.opt_text("session_mode")?,
             queued_prompt_count: row.int("queued")?,
             turn_started_at: row.opt_time("turn_started_at")?,
             started_at: row.opt_time("started_at")?,

@@ -2,9 +2,9 @@
 
 use crate::row::{Columns, flag, opt, opt_text, text, to_json};
 use crate::{Result, Snapshot, Tx};
-use domain::ids::{SessionId, StepId, TaskId, WorkflowId, WorkspaceId};
+use domain::ids::{MoveId, SessionId, StepId, TaskId, WorkflowId, WorkspaceId};
 use domain::time::Timestamp;
-use domain::workflow::{MoveTrigger, StageType, Step, Workflow};
+use domain::workflow::{MoveTrigger, Mover, StageType, Step, Workflow};
 use sqlx::any::AnyRow;
 
 const WORKFLOW: &str = "id, workspace_id, name, description, prompt, agent_profile_id, sort_order, hidden, created_at, updated_at";
@@ -139,6 +139,59 @@ pub async fn steps(db: &mut Snapshot, workflow: WorkflowId) -> Result<Vec<Step>>
     .collect()
 }
 
+/// One step.
+pub async fn find_step(db: &mut Snapshot, id: StepId) -> Result<Option<Step>> {
+    sqlx::query(sqlx::AssertSqlSafe(format!(
+        "select {STEP} from steps where id = $1"
+    )))
+    .bind(id.to_string())
+    .fetch_optional(db.connection())
+    .await?
+    .as_ref()
+    .map(read_step)
+    .transpose()
+}
+
+/// The steps that a step feeds.
+pub async fn fed_by(db: &mut Snapshot, feeder: StepId) -> Result<Vec<Step>> {
+    sqlx::query(sqlx::AssertSqlSafe(format!(
+        "select {STEP} from steps where pull_from_step_id = $1 order by position, id"
+    )))
+    .bind(feeder.to_string())
+    .fetch_all(db.connection())
+    .await?
+    .iter()
+    .map(read_step)
+    .collect()
+}
+
+/// Writes what may change of a step: all but its workflow, its position and its being the start.
+pub async fn update_step(tx: &mut Tx, step: &Step) -> Result<()> {
+    sqlx::query(
+        "update steps set name = $1, color = $2, prompt = $3, events = $4, allow_manual_move = $5, \
+         show_in_command_panel = $6, auto_archive_after_hours = $7, agent_profile_id = $8, wip_limit = $9, \
+         pull_from_step_id = $10, stage_type = $11, auto_advance_requires_signal = $12, \
+         cancel_triggers_turn_complete = $13 where id = $14",
+    )
+    .bind(text(&step.name))
+    .bind(text(&step.color))
+    .bind(text(&step.prompt))
+    .bind(to_json("events", &step.events)?)
+    .bind(flag(step.allow_manual_move))
+    .bind(flag(step.show_in_command_panel))
+    .bind(step.auto_archive_after_hours)
+    .bind(opt(step.agent_profile_id.as_ref()))
+    .bind(step.wip_limit)
+    .bind(opt(step.pull_from_step_id.as_ref()))
+    .bind(step.stage_type.as_str())
+    .bind(flag(step.auto_advance_requires_signal))
+    .bind(flag(step.cancel_triggers_turn_complete))
+    .bind(step.id.to_string())
+    .execute(tx.connection())
+    .await?;
+    Ok(())
+}
+
 /// A change of step, for the history.
 #[derive(Debug, Clone)]
 pub struct StepTransition {
@@ -150,41 +203,53 @@ pub struct StepTransition {
     pub to: StepId,
     /// Why.
     pub trigger: MoveTrigger,
-    /// `human`, `agent` or `system`.
-    pub actor: &'static str,
+    /// Who asked for it.
+    pub actor: Mover,
     /// The session that asked for it or whose turn caused it.
     pub session_id: Option<SessionId>,
+    /// The move it belongs to, when that has an id.
+    pub move_id: Option<MoveId>,
     /// When.
     pub at: Timestamp,
 }
 
-/// Adds to the history of moves.
+/// Adds to the history of moves. A move that was done before is [`crate::StoreError::Unique`].
 pub async fn record_transition(tx: &mut Tx, transition: &StepTransition) -> Result<()> {
     sqlx::query(
-        "insert into step_transitions (id, task_id, from_step_id, to_step_id, move_trigger, actor, session_id, created_at) \
-         values ($1, $2, $3, $4, $5, $6, $7, $8)",
+        "insert into step_transitions (id, task_id, from_step_id, to_step_id, move_trigger, actor, session_id, move_id, created_at) \
+         values ($1, $2, $3, $4, $5, $6, $7, $8, $9)",
     )
     .bind(domain::ids::EffectId::new().to_string())
     .bind(transition.task_id.to_string())
     .bind(transition.from.to_string())
     .bind(transition.to.to_string())
     .bind(transition.trigger.as_str())
-    .bind(transition.actor)
+    .bind(transition.actor.as_str())
     .bind(opt(transition.session_id.as_ref()))
+    .bind(opt(transition.move_id.as_ref()))
     .bind(transition.at.millis())
     .execute(tx.connection())
     .await?;
     Ok(())
 }
 
-/// How often a task changed its step since `since`, other than by hand: a guard against loops between steps.
+/// Whether the history has a move of this id.
+pub async fn was_done(db: &mut Snapshot, id: MoveId) -> Result<bool> {
+    let row = sqlx::query("select count(*) as moves from step_transitions where move_id = $1")
+        .bind(id.to_string())
+        .fetch_one(db.connection())
+        .await?;
+    Ok(row.int("moves")? > 0)
+}
+
+/// How often a task changed its step since `since`, other than by a person: a guard against loops between steps.
 pub async fn automatic_moves_since(
     db: &mut Snapshot,
     task: TaskId,
     since: Timestamp,
 ) -> Result<i64> {
     sqlx::query(
-        "select count(*) as moves from step_transitions where task_id = $1 and created_at >= $2 and move_trigger <> 'manual'",
+        "select count(*) as moves from step_transitions where task_id = $1 and created_at >= $2 and actor <> 'human'",
     )
     .bind(task.to_string())
     .bind(since.millis())

@@ -50,6 +50,26 @@ impl<T: FromStr<Err = Refusal> + Send> FromRequestParts<AppState> for Id<T> {
     }
 }
 
+/// Two ids in the address.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Ids<A, B>(pub(super) A, pub(super) B);
+
+impl<A, B> FromRequestParts<AppState> for Ids<A, B>
+where
+    A: FromStr<Err = Refusal> + Send,
+    B: FromStr<Err = Refusal> + Send,
+{
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, state: &AppState) -> Result<Self, ApiError> {
+        let axum::extract::Path((first, second)) =
+            axum::extract::Path::<(String, String)>::from_request_parts(parts, state)
+                .await
+                .map_err(|_| Refusal::validation("the ids in the address cannot be read"))?;
+        Ok(Self(first.parse()?, second.parse()?))
+    }
+}
+
 /// What stands behind the question mark; unknown names are refused by the types that are asked for.
 #[derive(Debug)]
 pub(super) struct Query<T>(pub(super) T);

@@ -1,6 +1,6 @@
 //! `/tasks`.
 
-use super::extract::{Body, Caller, Id, Query, Reply, Wire};
+use super::extract::{Body, Caller, Id, Ids, Query, Reply, Wire};
 use super::messages::Prompt;
 use super::route::{Parameter, Route};
 use crate::error::ApiError;
@@ -8,13 +8,12 @@ use crate::state::AppState;
 use axum::Json;
 use axum::extract::State;
 use board::Archived;
-use domain::error::Refusal;
 use domain::ids::TaskId;
-use domain::params::{CreateTask, MoveTask, SpawnSession, UpdateTask};
+use domain::params::{AddDependency, CreateTask, MoveTask, SpawnSession, UpdateTask};
 use domain::view::{
-    MessageOutcome, RelatedTasks, SessionView, SpawnedSession, TaskCreated, TaskPageView, TaskView,
+    Dependencies, MessageOutcome, RelatedTasks, SessionView, SpawnedSession, TaskCreated,
+    TaskMoved, TaskPageView, TaskView,
 };
-use domain::workflow::Step;
 use http::StatusCode;
 use serde::{Deserialize, Serialize};
 
@@ -35,9 +34,25 @@ pub(super) fn routes() -> Vec<Route> {
             .says("Remove a task and its history for good; its subtasks become top-level tasks.")
             .answers("Done"),
         Route::post("/tasks/{id}/move", relocate)
-            .says("Put a card into a step. A step that auto-starts starts the agent.")
+            .says(
+                "Put a card into a step. A step that auto-starts starts the agent, as entry_options say. While the card's agent is \
+                 at work the move waits for the end of its turn: disposition is then deferred.",
+            )
             .takes::<MoveTask>()
             .answers("TaskMoved"),
+        Route::delete("/tasks/{id}/move", withdraw_move)
+            .says("Take back a move that waits for the end of a turn.")
+            .answers("Done"),
+        Route::get("/tasks/{id}/dependencies", dependencies)
+            .says("What a task waits for.")
+            .answers("Dependencies"),
+        Route::post("/tasks/{id}/dependencies", add_dependency)
+            .says("Make a task wait for another of its workspace. Circles are refused with their path.")
+            .takes::<AddDependency>()
+            .answers("Dependencies"),
+        Route::delete("/tasks/{id}/dependencies/{depends_on}", remove_dependency)
+            .says("Let a task no longer wait for another. Nothing is started by it.")
+            .answers("Dependencies"),
         Route::post("/tasks/{id}/archive", archive)
             .says("Stop a task's sessions and hide it. Nothing of its history goes.")
             .answers("TaskArchived"),
@@ -48,7 +63,7 @@ pub(super) fn routes() -> Vec<Route> {
             .says("Everything that the task's page shows beside the transcript, of one moment.")
             .answers("TaskPage"),
         Route::get("/tasks/{id}/related", related)
-            .says("Parent, subtasks and siblings of a task.")
+            .says("Parent, subtasks and siblings of a task, what it depends on and what it blocks.")
             .asks(RELATED)
             .answers("RelatedTasks"),
         Route::get("/tasks/{id}/sessions", sessions)
@@ -86,6 +101,10 @@ impl Wire for SpawnSession {
     const SCHEMA: &'static str = "SpawnSession";
 }
 
+impl Wire for AddDependency {
+    const SCHEMA: &'static str = "AddDependency";
+}
+
 impl Wire for MoveTask {
     const SCHEMA: &'static str = "MoveTask";
 }
@@ -100,12 +119,6 @@ impl Done {
     pub(super) const fn reply() -> Json<Self> {
         Json(Self { success: true })
     }
-}
-
-#[derive(Serialize)]
-struct TaskMoved {
-    task: TaskView,
-    workflow_step: Step,
 }
 
 #[derive(Serialize)]
@@ -167,18 +180,49 @@ async fn relocate(
     Id(task): Id<TaskId>,
     Body(params): Body<MoveTask>,
 ) -> Reply<TaskMoved> {
-    let task = app.board.task_move(&actor, task, &params).await?;
-    let workflow_step = app
-        .board
-        .step_list(&actor, task.workflow_id)
-        .await?
-        .into_iter()
-        .find(|step| step.id == task.workflow_step_id)
-        .ok_or_else(|| Refusal::not_found("workflow step"))?;
-    Ok(Json(TaskMoved {
-        task,
-        workflow_step,
-    }))
+    Ok(Json(app.board.task_move(&actor, task, &params).await?))
+}
+
+async fn withdraw_move(
+    State(app): State<AppState>,
+    Caller(actor): Caller,
+    Id(task): Id<TaskId>,
+) -> Reply<Done> {
+    app.board.task_move_withdraw(&actor, task).await?;
+    Ok(Done::reply())
+}
+
+async fn dependencies(
+    State(app): State<AppState>,
+    Caller(actor): Caller,
+    Id(task): Id<TaskId>,
+) -> Reply<Dependencies> {
+    Ok(Json(app.board.dependency_list(&actor, task).await?))
+}
+
+async fn add_dependency(
+    State(app): State<AppState>,
+    Caller(actor): Caller,
+    Id(task): Id<TaskId>,
+    Body(params): Body<AddDependency>,
+) -> Reply<Dependencies> {
+    Ok(Json(
+        app.board
+            .dependency_add(&actor, task, params.depends_on_task_id)
+            .await?,
+    ))
+}
+
+async fn remove_dependency(
+    State(app): State<AppState>,
+    Caller(actor): Caller,
+    Ids(task, depends_on): Ids<TaskId, TaskId>,
+) -> Reply<Dependencies> {
+    Ok(Json(
+        app.board
+            .dependency_remove(&actor, task, depends_on)
+            .await?,
+    ))
 }
 
 async fn archive(

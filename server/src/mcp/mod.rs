@@ -7,7 +7,7 @@
 //! | [`connection`] | what one client may ask: its list of tools, a call |
 //! | [`lists`] | the list of each session with its schemas, swapped as one |
 //! | [`tool`] | a tool as data, and a call to it |
-//! | the nouns | the tools themselves: [`workspaces`], [`tasks`], [`agents`], [`sessions`], [`messages`], [`questions`], [`steps`], [`plans`], [`papers`], [`diagnostics`] |
+//! | the nouns | the tools themselves: [`workspaces`], [`tasks`], [`moves`], [`dependencies`], [`agents`], [`sessions`], [`messages`], [`questions`], [`steps`], [`plans`], [`papers`], [`diagnostics`] |
 //!
 //! Who calls is known from the token alone; nothing in a call names its sender, and nothing an agent sends chooses its tools.
 //! That a tool is listed says nothing about what it may do: the board decides about each call again.
@@ -15,10 +15,12 @@
 mod agents;
 mod auth;
 mod connection;
+mod dependencies;
 mod diagnostics;
 mod identity;
 mod lists;
 mod messages;
+mod moves;
 mod papers;
 mod plans;
 mod questions;
@@ -100,6 +102,8 @@ pub fn all_tools() -> Vec<Tool> {
     [
         workspaces::tools(),
         tasks::tools(),
+        moves::tools(),
+        dependencies::tools(),
         agents::tools(),
         messages::tools(),
         sessions::tools(),

@@ -56,8 +56,10 @@ pub(super) fn tools() -> Vec<Tool> {
         Tool {
             name: "list_related_tasks_kandev",
             title: "List related tasks",
-            description: "List the parent, the subtasks and the siblings of a task, with id, title, state, step, whether it is in \
-                          autopilot mode and whether it waits for somebody.",
+            description: "List the parent, the subtasks and the siblings of a task, and its dependencies. depends_on are the \
+                          tasks it waits for, blocks those that wait for it; blockers and blocked_by are older names of the two. \
+                          Each comes with id, title, state, step, whether it is in autopilot mode and whether it waits for \
+                          somebody.",
             input: json!({
                 "type": "object",
                 "properties": {
@@ -130,6 +132,10 @@ fn create_tool() -> Tool {
                                                                        profile, or the parent's, when left out."},
                 "local_path": {"type": "string", "description": "Absolute path of the folder to work in. Not together with workspace_mode."},
                 "start_agent": {"type": "boolean", "description": "Start the agent now. Default: true when a prompt is given."},
+                "blocked_by": {"type": "array", "items": {"type": "string", "format": "uuid"}, "description": "Full UUIDs of tasks of the \
+                               same workspace that must be COMPLETED first. The start waits for them."},
+                "start_when_unblocked": {"type": "boolean", "description": "With blocked_by: start the agent by itself once all of them \
+                                         are COMPLETED. Default: true; false starts nothing."},
                 "external_id": {"type": "string", "description": "A key of your own, at most 256 characters: creating again with the same \
                                                                   key returns the task that exists."},
                 "priority": {"enum": ["critical", "high", "medium", "low"], "description": "How pressing it is."},
@@ -156,6 +162,8 @@ fn update_tool() -> Tool {
                 "description": {"type": "string", "description": "What is to be done."},
                 "state": {"type": "string", "description": STATES},
                 "priority": {"enum": ["critical", "high", "medium", "low", ""], "description": "An empty word clears it."},
+                "deferred_launch_prompt": {"type": "string", "description": "New words for the first prompt of a task whose start still \
+                                           waits. Refused, with everything else in the call, when it was started or nothing waits."},
             },
             "required": ["task_id"],
         }),
@@ -219,6 +227,9 @@ struct CreateArgs {
     start_agent: Option<bool>,
     external_id: Option<String>,
     priority: Option<Priority>,
+    #[serde(default)]
+    blocked_by: Vec<String>,
+    start_when_unblocked: Option<bool>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Deserialize)]
@@ -254,6 +265,12 @@ async fn create(call: Call) -> Outcome {
         start_agent: args.start_agent,
         external_id: args.external_id,
         working_directory: folder(&call, parent_id, args.workspace_mode, args.local_path)?,
+        blocked_by: args
+            .blocked_by
+            .iter()
+            .map(|id| required_id("blocked_by", id))
+            .collect::<Result<_, Refusal>>()?,
+        start_when_unblocked: args.start_when_unblocked,
     };
     let created = call.board.task_create(&call.actor, params).await?;
     Ok(without_description(&created))
@@ -294,6 +311,7 @@ struct UpdateArgs {
     description: Option<String>,
     state: Option<String>,
     priority: Option<String>,
+    deferred_launch_prompt: Option<String>,
 }
 
 async fn update(call: Call) -> Outcome {
@@ -305,6 +323,7 @@ async fn update(call: Call) -> Outcome {
         state: args.state,
         priority: args.priority,
         parent_id: None,
+        deferred_launch_prompt: args.deferred_launch_prompt,
     };
     let updated = call.board.task_update(&call.actor, task, params).await?;
     Ok(without_description(&updated))

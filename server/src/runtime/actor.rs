@@ -209,6 +209,10 @@ impl Actor {
                 .await?;
             match next {
                 Next::Rest => return Ok(()),
+                Next::Restart => {
+                    self.flush().await;
+                    self.end_agent().await;
+                }
                 Next::Launch(plan) => {
                     if !self.launch(*plan, mailbox).await? {
                         return Ok(());

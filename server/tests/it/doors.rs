@@ -29,11 +29,19 @@ const ROUTES: &[(&str, Access)] = &[
     ("GET /api/v1/workspaces/{id}/tasks", Access::Operator),
     ("GET /api/v1/workspaces/{id}/board", Access::Operator),
     ("GET /api/v1/workflows/{id}", Access::Operator),
+    ("PATCH /api/v1/workflow/steps/{id}", Access::Operator),
     ("POST /api/v1/tasks", Access::Operator),
     ("GET /api/v1/tasks/{id}", Access::Operator),
     ("PATCH /api/v1/tasks/{id}", Access::Operator),
     ("DELETE /api/v1/tasks/{id}", Access::Operator),
     ("POST /api/v1/tasks/{id}/move", Access::Operator),
+    ("DELETE /api/v1/tasks/{id}/move", Access::Operator),
+    ("GET /api/v1/tasks/{id}/dependencies", Access::Operator),
+    ("POST /api/v1/tasks/{id}/dependencies", Access::Operator),
+    (
+        "DELETE /api/v1/tasks/{id}/dependencies/{depends_on}",
+        Access::Operator,
+    ),
     ("POST /api/v1/tasks/{id}/archive", Access::Operator),
     ("POST /api/v1/tasks/{id}/unarchive", Access::Operator),
     ("GET /api/v1/tasks/{id}/page", Access::Operator),
@@ -117,6 +125,9 @@ const TOOLS: &[(&str, Given)] = &[
     ("list_agents_kandev", Given::Everybody),
     ("create_task_kandev", Given::Everybody),
     ("update_task_kandev", Given::Everybody),
+    ("move_task_kandev", Given::Everybody),
+    ("add_task_dependency_kandev", Given::Everybody),
+    ("remove_task_dependency_kandev", Given::Everybody),
     ("archive_task_kandev", Given::Everybody),
     ("delete_task_kandev", Given::Everybody),
     ("stop_task_kandev", Given::Sessions),
@@ -148,6 +159,7 @@ const TOOLS: &[(&str, Given)] = &[
 /// An address of the route with something in the place of what varies.
 fn address(path: &str) -> String {
     path.replace("{id}", &TaskId::new().to_string())
+        .replace("{depends_on}", &TaskId::new().to_string())
 }
 
 /// Status of a request that says where it comes from, without waiting for a body that may never end.

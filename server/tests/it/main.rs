@@ -17,6 +17,7 @@ mod bad_input;
 mod command_line;
 mod doors;
 mod feed;
+mod flow;
 mod journey;
 mod kill;
 mod negotiation;

@@ -81,3 +81,37 @@ async fn every_call_of_a_page_finds_its_function() {
     let unknown = app.request(Method::POST, "/api/page/no-such-call");
     assert_eq!(Reply::read(unknown).await.code(), "NOT_FOUND");
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_board_shows_what_waits_for_a_place_or_for_a_task() {
+    let app = TestApp::new().await;
+    let board = app.board();
+    let operator = board::Actor::Operator;
+    let shown = board.board_view(&operator, None, None).await.unwrap();
+    let step = shown.workflow.steps[0].id;
+    let (_, html, _) = page(&app, "/").await;
+    assert!(!html.contains("kanban-queued-section"));
+    app.patch(
+        &format!("/workflow/steps/{step}"),
+        serde_json::json!({"wip_limit": 1}),
+    )
+    .await;
+    let first = app.task(serde_json::json!({"title": "First"})).await;
+    let second = app
+        .task(serde_json::json!({"title": "Second", "blocked_by": [first["id"]]}))
+        .await;
+    let (_, html, _) = page(&app, "/").await;
+    assert!(html.contains("kanban-queued-section"), "{html}");
+    assert!(html.contains("1 task waits for a place"));
+    assert!(html.contains("1 of 1"), "admitted and limit in the head");
+    assert!(html.contains("kanban-card-blocked-badge"));
+    assert!(
+        html.contains("waits for &quot;First&quot; (CREATED)")
+            || html.contains("waits for \"First\" (CREATED)")
+    );
+    let address = format!("/tasks/{}", second["id"].as_str().unwrap());
+    let (status, html, _) = page(&app, &address).await;
+    assert_eq!(status, 200);
+    assert!(html.contains("dependency-chip"), "{html}");
+    assert!(html.contains("Backlog is full"));
+}

@@ -54,6 +54,25 @@ pub fn Card(
             .by_id
             .with(|tasks| tasks.get(&parent).map(|parent| parent.title.clone()))
     });
+    let note = Memo::new(move |_| {
+        let step = |id| {
+            workbench.steps.with(|steps| {
+                let step = steps.iter().find(|step| step.id == id);
+                step.map(|step| step.name.clone()).unwrap_or_default()
+            })
+        };
+        task.with(|task| {
+            if let Some(target) = task.pending_move_step_id {
+                Some(t!(locale, task.moves_later, step = step(target)))
+            } else if let Some(target) = task.queued_for_step_id {
+                Some(t!(locale, task.waits_for, step = step(target)))
+            } else if task.wip_admitted {
+                None
+            } else {
+                Some(t!(locale, task.waits_here).to_owned())
+            }
+        })
+    });
     let navigate = use_navigate();
     let open = Callback::new(move |()| navigate(&paths::task(id), Default::default()));
     let items = Signal::derive(move || actions(workbench, id, open));
@@ -69,7 +88,7 @@ pub fn Card(
                 data-held=move || (drag.held_task() == Some(id)).then_some("")
                 data-carried=move || carry.is_carried(id).then_some("")
             >
-                <TaskCard task mark parent parts>
+                <TaskCard task mark parent parts note>
                     <Menu label=autopilot_label items test_id="kanban-card-menu"/>
                 </TaskCard>
             </li>

@@ -3,10 +3,13 @@
 use super::card::Card;
 use super::carry::Carry;
 use super::drag::Drag;
+use crate::components::glyph::Glyph;
+use crate::components::icon::Icon;
 use crate::i18n::{plural, t, use_locale};
 use crate::pages::workbench::changes::Slot;
 use crate::pages::workbench::use_workbench;
-use domain::ids::StepId;
+use domain::ids::{StepId, TaskId};
+use domain::view::TaskView;
 use leptos::prelude::*;
 
 /// One step of the workflow.
@@ -31,7 +34,33 @@ pub fn Column(
     let name = Memo::new(move |_| facts.with(|(name, ..)| name.clone()));
     let limit = Memo::new(move |_| facts.with(|(.., limit)| usize::try_from(*limit).unwrap_or(0)));
     let cards = Memo::new(move |_| workbench.cards(step));
-    let count = Memo::new(move |_| cards.with(Vec::len));
+    // Those that wait for a place stand apart, below the others.
+    let waits = move |id: &TaskId| {
+        workbench
+            .by_id
+            .with(|tasks| tasks.get(id).is_some_and(TaskView::waits_for_place))
+    };
+    let placed = Memo::new(move |_| {
+        let mut cards = cards.get();
+        cards.retain(|id| !waits(id));
+        cards
+    });
+    let waiting = Memo::new(move |_| {
+        let mut cards = cards.get();
+        cards.retain(waits);
+        cards
+    });
+    let all = Memo::new(move |_| cards.with(Vec::len));
+    // With a limit the head counts what the limit counts: finished cards take no place.
+    let count = Memo::new(move |_| {
+        if limit.get() == 0 {
+            return all.get();
+        }
+        workbench.by_id.with(|tasks| {
+            let taken = |id: &&TaskId| tasks.get(id).is_some_and(TaskView::takes_place);
+            cards.with(|cards| cards.iter().filter(taken).count())
+        })
+    });
     let at_end = Slot { step, before: None };
     view! {
         <section
@@ -64,10 +93,25 @@ pub fn Column(
                 </span>
             </header>
             <ul class="board-cards" data-testid="kanban-column-scroll" aria-describedby="board-keys">
-                <For each=move || cards.get() key=|id| *id let:id>
+                <For each=move || placed.get() key=|id| *id let:id>
                     <Card id drag carry/>
                 </For>
-                <Show when=move || count.get() == 0>
+                <Show when=move || waiting.with(|cards| !cards.is_empty())>
+                    <li class="board-queue" data-testid="kanban-queued-section">
+                        <h3 class="board-queue-head">
+                            <Icon glyph=Glyph::OctagonPause class="w-3 h-3 shrink-0"/>
+                            <span aria-hidden="true">{t!(locale, board.queued_heading)}</span>
+                            <span class="ml-auto" aria-hidden="true">{move || waiting.with(Vec::len)}</span>
+                            <span class="sr-only">{move || plural!(locale, board.queued_count, waiting.with(Vec::len))}</span>
+                        </h3>
+                        <ul class="flex flex-col gap-2">
+                            <For each=move || waiting.get() key=|id| *id let:id>
+                                <Card id drag carry/>
+                            </For>
+                        </ul>
+                    </li>
+                </Show>
+                <Show when=move || all.get() == 0>
                     <li class="board-empty">{t!(locale, board.column_empty)}</li>
                 </Show>
                 <li class="board-end" aria-hidden="true" data-drop=move || (drag.target() == Some(at_end)).then_some("")></li>

@@ -1,5 +1,6 @@
 //! Under the transcript: what is asked of the operator, the status row, and the composer or whatever stands in its place.
 
+use super::flow::{DependencyChip, FlowNotes};
 use super::phase::Activity;
 use super::queue::{HeldNote, QueueChip, QueuePanel};
 use super::room::outgoing::say;
@@ -32,6 +33,7 @@ pub(super) fn Dock(room: Room) -> impl IntoView {
         <div class="dock">
             <Asks room/>
             <QueuePanel room session open=queue_open/>
+            <FlowNotes room/>
             <StatusRow room session queue_open/>
             <ComposerPlace room session/>
         </div>
@@ -183,6 +185,7 @@ fn StatusRow(
             <Show when=move || autopilot.get()>
                 <AutopilotChip/>
             </Show>
+            <DependencyChip room/>
             <QueueChip room open=queue_open/>
             <HeldNote room session/>
             <Activity session last=room.last_said locale/>

@@ -13,6 +13,7 @@ mod dock;
 mod entry;
 mod fields;
 mod findings;
+mod flow;
 mod head;
 mod phase;
 mod plan;

@@ -1,4 +1,5 @@
-//! The relatives of the task: what it is part of, its own parts with their states, and the other parts of its parent.
+//! The relatives of the task: what it is part of, its own parts with their states, the other parts of its parent, what it depends
+//! on and what waits for it.
 
 use super::room::Room;
 use crate::components::autopilot::AutopilotIcon;
@@ -22,6 +23,8 @@ pub(super) fn Related(room: Room) -> impl IntoView {
     let parent = list(|related| related.parent.iter().cloned().collect());
     let children = list(|related| related.children.clone());
     let siblings = list(|related| related.siblings.clone());
+    let depends_on = list(|related| related.depends_on.clone());
+    let blocks = list(|related| related.blocks.clone());
     view! {
         <div class="flex flex-col gap-4">
             {section(t!(locale, taskpage.parent), parent, workbench, "related-parent")}
@@ -30,6 +33,8 @@ pub(super) fn Related(room: Room) -> impl IntoView {
                 <p class="text-13 text-muted">{t!(locale, taskpage.no_subtasks)}</p>
             </Show>
             {section(t!(locale, taskpage.siblings), siblings, workbench, "related-siblings")}
+            {section(t!(locale, taskpage.depends_on), depends_on, workbench, "related-depends-on")}
+            {section(t!(locale, taskpage.blocks), blocks, workbench, "related-blocks")}
             <div>
                 <Button
                     weight=Weight::Quiet

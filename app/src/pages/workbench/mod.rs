@@ -8,6 +8,7 @@ pub mod delete_task;
 pub mod fields;
 pub mod new_subtask;
 pub mod new_task;
+pub mod predecessors;
 pub mod search;
 mod state;
 

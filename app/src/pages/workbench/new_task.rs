@@ -3,16 +3,19 @@
 use super::fields::{
     Fault, ProfileField, PromptField, Refused, TitleField, prompt_fault, title_fault,
 };
-use super::state::use_workbench;
+use super::predecessors::Predecessors;
+use super::state::{Workbench, use_workbench};
 use crate::api::tasks::task_create;
 use crate::components::button::{Button, Weight};
 use crate::components::dialog::{Dialog, Frame};
 use crate::components::glyph::Glyph;
 use crate::components::toast::use_toasts;
 use crate::error::AppError;
-use crate::i18n::{t, use_locale};
+use crate::i18n::{Locale, t, use_locale};
 use crate::paths;
+use domain::ids::TaskId;
 use domain::params::CreateTask;
+use domain::view::TaskView;
 use leptos::prelude::*;
 use leptos::task::spawn_local;
 use leptos_router::hooks::use_navigate;
@@ -25,12 +28,17 @@ pub fn NewTask() -> impl IntoView {
     // Outside of the dialog, so that it knows whether closing it would lose something.
     let title = RwSignal::new(String::new());
     let prompt = RwSignal::new(String::new());
-    let dirty =
-        Signal::derive(move || !title.read().trim().is_empty() || !prompt.read().trim().is_empty());
+    let predecessors = RwSignal::new(Vec::new());
+    let dirty = Signal::derive(move || {
+        !title.read().trim().is_empty()
+            || !prompt.read().trim().is_empty()
+            || !predecessors.read().is_empty()
+    });
     Effect::new(move |_| {
         if !open.get() {
             title.set(String::new());
             prompt.set(String::new());
+            predecessors.set(Vec::new());
         }
     });
     view! {
@@ -41,13 +49,17 @@ pub fn NewTask() -> impl IntoView {
             dirty
             test_id="create-task-dialog"
         >
-            <Form title prompt/>
+            <Form title prompt predecessors/>
         </Dialog>
     }
 }
 
 #[component]
-fn Form(title: RwSignal<String>, prompt: RwSignal<String>) -> impl IntoView {
+fn Form(
+    title: RwSignal<String>,
+    prompt: RwSignal<String>,
+    predecessors: RwSignal<Vec<TaskId>>,
+) -> impl IntoView {
     let locale = use_locale();
     let workbench = use_workbench();
     let toasts = use_toasts();
@@ -77,6 +89,7 @@ fn Form(title: RwSignal<String>, prompt: RwSignal<String>) -> impl IntoView {
             workflow_id: Some(workbench.workflow.with_untracked(|workflow| workflow.id)),
             agent_profile_id: profile.get_untracked(),
             start_agent: Some(start),
+            blocked_by: predecessors.get_untracked(),
             ..CreateTask::default()
         };
         busy.set(Some(start));
@@ -91,7 +104,10 @@ fn Form(title: RwSignal<String>, prompt: RwSignal<String>) -> impl IntoView {
                     workbench.reload();
                     workbench.new_task.set(false);
                     let address = paths::task(created.task.id);
-                    if start {
+                    if start && created.session_id.is_none() {
+                        // It waits, for tasks or for a place. The card is on the board, where it says so.
+                        toasts.done(waits(locale, workbench, &created.task));
+                    } else if start {
                         navigate(&address, Default::default());
                     } else {
                         let done = t!(locale, board.created, title = created.task.title);
@@ -124,6 +140,7 @@ fn Form(title: RwSignal<String>, prompt: RwSignal<String>) -> impl IntoView {
                 <TitleField title fault=title_wrong test_id="task-title-input"/>
                 <PromptField prompt fault=prompt_wrong test_id="task-description-input"/>
                 <ProfileField profile preferred=None test_id="agent-profile-select"/>
+                <Predecessors chosen=predecessors/>
                 <Refused error=refused/>
             </div>
             <footer class="dialog-foot">
@@ -147,4 +164,18 @@ fn Form(title: RwSignal<String>, prompt: RwSignal<String>) -> impl IntoView {
         </form>
     }
     .into_any()
+}
+
+/// Why a task that was to start did not yet.
+fn waits(locale: Locale, workbench: Workbench, task: &TaskView) -> String {
+    let title = task.title.clone();
+    if task.blocked {
+        return t!(locale, board.will_wait, title = title);
+    }
+    let step = task.queued_for_step_id.unwrap_or(task.workflow_step_id);
+    let step = workbench.steps.with_untracked(|steps| {
+        let step = steps.iter().find(|other| other.id == step);
+        step.map(|step| step.name.clone()).unwrap_or_default()
+    });
+    t!(locale, board.has_no_place, title = title, step = step)
 }

@@ -7,7 +7,7 @@
 use super::changes::{Change, Slot, slot_of};
 use crate::api::board_page::board_page;
 use crate::api::questions::inbox;
-use crate::api::tasks::{task_archive, task_delete, task_move, task_unarchive};
+use crate::api::tasks::{task_archive, task_delete, task_move, task_move_withdraw, task_unarchive};
 use crate::components::forest::TaskNode;
 use crate::components::states::what_happened;
 use crate::components::task_mark::{Facts, TaskMark, mark};
@@ -16,8 +16,9 @@ use crate::error::AppError;
 use crate::i18n::{Locale, t, use_locale};
 use crate::need::{asks_something, needs_operator};
 use domain::ids::{StepId, TaskId};
+use domain::moves::Disposition;
 use domain::params::MoveTask;
-use domain::view::{BoardView, InboxItem, InboxView, TaskView, WorkspaceView};
+use domain::view::{BoardView, InboxItem, InboxView, TaskMoved, TaskView, WorkspaceView};
 use domain::workflow::{Step, Workflow, last_step};
 use leptos::prelude::*;
 use leptos::task::spawn_local;
@@ -217,16 +218,54 @@ impl Workbench {
                 .with_untracked(|tasks| tasks.get(&before).map(|task| task.position))
         });
         let params = MoveTask {
-            workflow_id: None,
-            workflow_step_id: slot.step,
             position,
+            ..MoveTask::to(slot.step)
         };
         let title = untrack(|| self.title(task));
-        let refused = t!(self.locale, board.not_moved, title = title);
+        let refused = t!(self.locale, board.not_moved, title = title.clone());
         let change = self.add(Change::Moved { task, slot });
         spawn_local(async move {
             let answer = task_move(task, params).await;
+            if let Ok(moved) = &answer {
+                self.say_what_happened(slot.step, &title, moved);
+            }
             self.settle(change, answer.map(drop), &refused).await;
+        });
+    }
+
+    /// Says what a move came to when that is not what was asked for: it waits, or the card does.
+    fn say_what_happened(self, to: StepId, title: &str, moved: &TaskMoved) {
+        let step = self.steps.with_untracked(|steps| {
+            let step = steps.iter().find(|step| step.id == to);
+            step.map(|step| step.name.clone()).unwrap_or_default()
+        });
+        let (task, title) = (moved.task.id, title.to_owned());
+        match moved.disposition {
+            Disposition::Deferred => {
+                let said = t!(self.locale, board.moves_later, title = title, step = step);
+                let undo = Callback::new(move |()| self.withdraw_move(task));
+                self.toasts
+                    .done_with(said, t!(self.locale, board.undo), undo);
+            }
+            Disposition::Applied if moved.task.waits_for_place() => {
+                self.toasts.done(t!(
+                    self.locale,
+                    board.waits_for_place,
+                    title = title,
+                    step = step
+                ));
+            }
+            Disposition::Applied => {}
+        }
+    }
+
+    /// Takes back a move that waits for the end of a turn.
+    pub fn withdraw_move(self, task: TaskId) {
+        spawn_local(async move {
+            match task_move_withdraw(task).await {
+                Ok(()) => self.reload(),
+                Err(error) => self.say_why(t!(self.locale, board.not_withdrawn), error),
+            }
         });
     }
 

@@ -298,6 +298,23 @@ async fn check_tasks(db: &mut Snapshot, sessions: &[State]) {
                 "an archived task has a turn"
             );
         }
+        // A card without a place has no agent at work. (A second session may have been at work when the card moved.)
+        if task.waits_for_place() {
+            let primary = own.iter().find(|s| s.session.is_primary);
+            assert!(
+                primary.is_none_or(|s| !s.session.state.is_busy() && s.turn.is_none()),
+                "task {id} is worked on and has no place"
+            );
+        }
+        // A move waits only as long as a turn, or a question that the mover cannot decide.
+        if let Some(pending) = store::moves::pending_of_task(db, id).await.unwrap() {
+            let session = own.iter().find(|s| s.session.id == pending.session_id);
+            let waits = session.is_some_and(|s| {
+                s.session.state.is_busy() || s.turn.is_some() || s.question.is_some()
+            });
+            assert!(waits, "a move of task {id} waits for nothing");
+            assert!(task.archived_at.is_none(), "a move of an archived task");
+        }
         // A card does not claim work that nobody does.
         if matches!(task.state, TaskState::Scheduling | TaskState::InProgress) {
             let busy = own
@@ -338,6 +355,7 @@ fn gate(state: &State) -> Gate {
         parent_question_pending: state.question.is_some(),
         clarification_live: state.bundles.iter().any(|b| !b.agent_disconnected),
         auto_run_off: !state.session.auto_run,
+        waits_for_place: state.task.waits_for_place(),
         closed: state.session.state.is_terminal() || state.task.archived_at.is_some(),
     }
 }

@@ -14,7 +14,8 @@ use board::{Actor, BoardError, Result, Settings, TurnOutcome};
 use domain::clarification::{AnswerItem, ClarificationAnswer};
 use domain::error::ErrorCode;
 use domain::ids::{QuestionId, SessionId, TaskId};
-use domain::params::{CreateTask, MoveTask, UpdateTask};
+use domain::moves::EntryOptions;
+use domain::params::{CreateTask, MoveTask, UpdateStep, UpdateTask};
 use domain::permission::PermissionOption;
 use domain::question::QuestionStatus;
 use serde_json::json;
@@ -140,6 +141,15 @@ impl Household {
                 parent_id: Some(parent),
                 autopilot,
                 ..prompted("Task")
+            };
+            let blocked_by = if self.random.one_in(3) {
+                vec![self.any_task()]
+            } else {
+                Vec::new()
+            };
+            let params = CreateTask {
+                blocked_by,
+                ..params
             };
             if let Some(created) = tolerate(self.world.create(params).await) {
                 self.tasks.push(created.task.id);
@@ -268,6 +278,19 @@ impl Household {
                     .await;
             }
             16 if self.random.one_in(3) => self.world.node().die(agent.session).await.unwrap(),
+            17 => {
+                let task = if self.random.one_in(2) {
+                    agent.task
+                } else {
+                    self.any_task()
+                };
+                let step = self.random.pick(&self.world.steps.clone()).unwrap().id;
+                tolerate(
+                    board
+                        .task_move(&agent.actor(), task, &MoveTask::to(step))
+                        .await,
+                );
+            }
             _ => agent.end_turn().await,
         }
     }
@@ -318,7 +341,7 @@ impl Household {
         let Some(target) = self.any_puppet().await else {
             return;
         };
-        let act = self.random.below(26);
+        let act = self.random.below(32);
         println!("the operator does {act} to {}", target.task);
         let (board, operator) = (self.world.board(), Actor::Operator);
         match act {
@@ -356,11 +379,7 @@ impl Household {
             }
             17..20 => {
                 let step = self.random.pick(&self.world.steps.clone()).unwrap().id;
-                let place = MoveTask {
-                    workflow_id: None,
-                    workflow_step_id: step,
-                    position: None,
-                };
+                let place = MoveTask::to(step);
                 tolerate(board.task_move(&operator, target.task, &place).await);
             }
             20..22 => {
@@ -391,7 +410,51 @@ impl Household {
                     tolerate(board.task_update(&operator, target.task, params).await);
                 }
             }
+            26..28 => self.limit_changes().await,
+            28..30 => {
+                let on = self.any_task();
+                tolerate(board.dependency_add(&operator, target.task, on).await);
+            }
+            30 => {
+                let on = self.any_task();
+                tolerate(board.dependency_remove(&operator, target.task, on).await);
+            }
+            31 => {
+                let options = self.entry_options();
+                let place = MoveTask {
+                    entry_options: Some(options),
+                    ..MoveTask::to(self.world.step("In Progress"))
+                };
+                tolerate(board.task_move(&operator, target.task, &place).await);
+            }
             _ => self.operator_answers(target.task).await,
+        }
+    }
+
+    /// Some step takes more or fewer cards, and may be fed by the first.
+    async fn limit_changes(&mut self) {
+        let step = self.random.pick(&self.world.steps.clone()).unwrap().id;
+        let backlog = self.world.step("Backlog");
+        let feeder = (step != backlog && self.random.one_in(2)).then_some(backlog);
+        let params = UpdateStep {
+            wip_limit: Some(i64::try_from(self.random.below(4)).unwrap()),
+            pull_from_step_id: Some(feeder),
+            ..UpdateStep::default()
+        };
+        tolerate(
+            self.world
+                .board()
+                .step_update(&Actor::Operator, step, params)
+                .await,
+        );
+    }
+
+    fn entry_options(&mut self) -> EntryOptions {
+        let words = self.words();
+        EntryOptions {
+            reset_context: self.random.one_in(2),
+            instructions: self.random.one_in(2).then_some(words),
+            skip_step_prompt: self.random.one_in(3),
         }
     }
 
@@ -449,6 +512,19 @@ impl Household {
 
     /// Everybody finishes what they have begun and answers what they are asked.
     async fn comes_to_rest(&mut self) {
+        // A card without a place hears of nothing, so everybody gets one.
+        for step in self.world.steps.clone() {
+            let params = UpdateStep {
+                wip_limit: Some(0),
+                ..UpdateStep::default()
+            };
+            tolerate(
+                self.world
+                    .board()
+                    .step_update(&Actor::Operator, step.id, params)
+                    .await,
+            );
+        }
         for _ in 0..300 {
             self.world.run().await;
             let mut busy = false;
@@ -509,6 +585,8 @@ impl Household {
                 session.state
             );
         }
+        let late = self.world.count("pending_moves").await;
+        assert_eq!(late, 0, "a move waits for the end of a turn that has ended");
         self.world.assert_heard_once();
     }
 }

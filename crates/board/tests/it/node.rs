@@ -185,6 +185,9 @@ impl Node {
         loop {
             match self.next(session).await? {
                 Next::Rest => return Ok(()),
+                Next::Restart => {
+                    self.live.lock().unwrap().remove(&session);
+                }
                 Next::Launch(plan) => {
                     if self.broken.lock().unwrap().contains(&session) {
                         return self
@@ -259,6 +262,9 @@ impl Node {
         loop {
             match self.next(session).await.unwrap() {
                 Next::Rest => panic!("nothing to deliver"),
+                Next::Restart => {
+                    self.live.lock().unwrap().remove(&session);
+                }
                 Next::Launch(plan) => self.launch(&plan).await.unwrap(),
                 Next::Deliver(delivery) => return *delivery,
             }

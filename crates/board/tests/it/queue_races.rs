@@ -48,7 +48,7 @@ fn reserve(
         Ok(
             match board.delivery_next(session, NODE, true, None).await? {
                 Next::Deliver(delivery) => Some((delivery.prompt, delivery.text)),
-                Next::Rest | Next::Launch(_) => None,
+                Next::Rest | Next::Restart | Next::Launch(_) => None,
             },
         )
     })

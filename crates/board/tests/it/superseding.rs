@@ -138,7 +138,7 @@ store::on_both_engines! {
     async fn a_move_into_a_step_that_starts_supersedes_and_the_child_goes_on(db: TestDb) {
         let world = World::new(db).await;
         let (parent, child, question) = world.waiting_family().await;
-        let to = |step: &str| MoveTask { workflow_id: None, workflow_step_id: world.step(step), position: None };
+        let to = |step: &str| MoveTask::to(world.step(step));
         world.board().task_move(&Actor::Operator, child.task, &to("Backlog")).await.unwrap();
         world.run().await;
         assert_eq!(world.question_status(question).await, QuestionStatus::Pending, "a step without a start leaves it");
@@ -158,7 +158,7 @@ store::on_both_engines! {
         let (parent, child, question) = world.waiting_family().await;
         let sibling = world.child(&parent, "Sibling").await;
         let (token, _) = world.board().token_create(&Actor::Operator, "client").await.unwrap();
-        let to = |step: &str| MoveTask { workflow_id: None, workflow_step_id: world.step(step), position: None };
+        let to = |step: &str| MoveTask::to(world.step(step));
         for actor in [sibling.actor(), child.actor(), Actor::System, Actor::External { token }] {
             refused(world.board().task_move(&actor, child.task, &to("Done")).await, ErrorCode::Conflict);
         }

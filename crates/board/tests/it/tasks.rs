@@ -281,6 +281,7 @@ store::on_both_engines! {
             state: Some("in progress".to_owned()),
             priority: Some("high".to_owned()),
             parent_id: None,
+            ..UpdateTask::default()
         };
         let updated = board.task_update(&Actor::Operator, task, good.clone()).await.unwrap();
         assert_eq!((updated.title.as_str(), updated.description.as_str()), ("After", "Words."));

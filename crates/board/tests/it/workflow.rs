@@ -6,6 +6,7 @@ use board::{Actor, Settings, TurnOutcome};
 use domain::clarification::ClarificationAnswer;
 use domain::error::ErrorCode;
 use domain::message::MessageType;
+use domain::moves::Disposition;
 use domain::params::{CreateTask, MoveTask};
 use domain::task::TaskState;
 use domain::workflow::{MoveAction, StepEvents};
@@ -32,11 +33,7 @@ async fn set_step(world: &World, step: &str, assignment: &str) {
 }
 
 fn to(world: &World, step: &str) -> MoveTask {
-    MoveTask {
-        workflow_id: None,
-        workflow_step_id: world.step(step),
-        position: None,
-    }
+    MoveTask::to(world.step(step))
 }
 
 store::on_both_engines! {
@@ -231,7 +228,7 @@ store::on_both_engines! {
         let world = World::new(db).await;
         let mut review = world.steps.iter().find(|s| s.name == "Review").unwrap().events.clone();
         review.on_enter = vec![domain::workflow::EnterAction::AutoStartAgent];
-        review.on_turn_complete = vec![MoveAction::MoveToNext];
+        review.on_turn_complete = vec![MoveAction::MoveToNext.into()];
         set_events(&world, "Review", &review).await;
         set_step(&world, "Review", "prompt = 'Review this: {{task_prompt}}'").await;
         let puppet = world.working("Task").await;
@@ -254,7 +251,7 @@ store::on_both_engines! {
         let world = World::with(db, Settings { max_automatic_moves: 4, ..Settings::default() }).await;
         let loops = |target| StepEvents {
             on_enter: vec![domain::workflow::EnterAction::AutoStartAgent],
-            on_turn_complete: vec![MoveAction::MoveToStep { step_id: target }],
+            on_turn_complete: vec![MoveAction::MoveToStep { step_id: target }.into()],
             ..StepEvents::default()
         };
         set_events(&world, "In Progress", &loops(world.step("Review"))).await;
@@ -302,10 +299,13 @@ store::on_both_engines! {
         assert_eq!(world.count("sessions").await, 0);
 
         let busy = world.working("Busy").await;
-        world.board().task_move(&Actor::Operator, busy.task, &to(&world, "Done")).await.unwrap();
-        world.board().task_move(&Actor::Operator, busy.task, &to(&world, "In Progress")).await.unwrap();
+        let moved = world.board().task_move(&Actor::Operator, busy.task, &to(&world, "Done")).await.unwrap();
+        assert_eq!(moved.disposition, Disposition::Deferred);
         world.run().await;
-        assert!(busy.waiting().await.is_empty());
+        assert_eq!(busy.step().await, "In Progress", "until its turn has ended");
+        busy.end_turn().await;
+        world.run().await;
+        assert_eq!(busy.step().await, "Done");
         assert_eq!(busy.texts().len(), 1);
     }
 
@@ -335,7 +335,7 @@ store::on_both_engines! {
         let other = world.board().workspace_create(&Actor::Operator, "Other", "").await.unwrap();
         let foreign = world.board().workflow_list(&Actor::Operator, other.id).await.unwrap().remove(0);
         let operator = Actor::Operator;
-        let mut wrong = MoveTask { workflow_id: Some(foreign.workflow.id), workflow_step_id: foreign.steps[0].id, position: None };
+        let mut wrong = MoveTask { workflow_id: Some(foreign.workflow.id), ..MoveTask::to(foreign.steps[0].id) };
         refused(world.board().task_move(&operator, card, &wrong).await, ErrorCode::Validation);
         wrong.workflow_id = None;
         refused(world.board().task_move(&operator, card, &wrong).await, ErrorCode::Validation);

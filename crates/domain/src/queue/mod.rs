@@ -141,6 +141,8 @@ pub struct Gate {
     pub clarification_live: bool,
     /// The operator switched delivery off.
     pub auto_run_off: bool,
+    /// The card waits for a place in its step.
+    pub waits_for_place: bool,
     /// The session is terminal or its task archived.
     pub closed: bool,
 }
@@ -156,6 +158,8 @@ pub enum Hold {
     ParentQuestion,
     /// The agent waits for the operator.
     Clarification,
+    /// The card waits for a place in its step.
+    Place,
     /// Delivery is switched off.
     AutoRunOff,
     /// Nothing is delivered here any more.
@@ -181,6 +185,9 @@ pub fn next(rows: &[QueuedPrompt], gate: Gate) -> Result<&QueuedPrompt, Hold> {
     }
     if gate.clarification_live {
         return Err(Hold::Clarification);
+    }
+    if gate.waits_for_place {
+        return Err(Hold::Place);
     }
     let head = rows.first().ok_or(Hold::Empty)?;
     if gate.auto_run_off && head.lane != Lane::Express {
@@ -246,6 +253,19 @@ mod tests {
             Err(Hold::AutoRunOff)
         );
         assert!(next(&[row(Lane::Express, QueuedState::Queued)], gate).is_ok());
+    }
+
+    #[test]
+    fn a_card_without_a_place_gets_nothing_but_what_was_under_way() {
+        let gate = Gate {
+            waits_for_place: true,
+            ..Gate::default()
+        };
+        assert_eq!(
+            next(&[row(Lane::Express, QueuedState::Queued)], gate),
+            Err(Hold::Place)
+        );
+        assert!(next(&[row(Lane::Normal, QueuedState::Attempted)], gate).is_ok());
     }
 
     #[test]

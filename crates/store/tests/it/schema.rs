@@ -6,6 +6,7 @@ use crate::world::{
     turn, write,
 };
 use domain::clarification::ClarificationStatus;
+use domain::dependency::LaunchIntent;
 use domain::effect::EffectKind;
 use domain::event::{EventKind, NewEvent};
 use domain::message::{AuthorType, MessageType};
@@ -14,11 +15,11 @@ use domain::plan::PlanAuthorKind;
 use domain::question::QuestionStatus;
 use domain::queue::{Lane, QueuedBy, QueuedState};
 use domain::review::{FindingStatus, Severity, Side};
-use domain::session::SessionState;
+use domain::session::{FreshStart, SessionState};
 use domain::task::{Origin, Priority, TaskState, TitleMode};
 use domain::turn::TurnState;
 use domain::view::DeliveryStatus;
-use domain::workflow::{MoveTrigger, StageType};
+use domain::workflow::{MoveTrigger, Mover, StageType};
 use std::collections::{BTreeMap, BTreeSet};
 use store::testing::TestDb;
 use store::workflows::{StepSignal, StepTransition};
@@ -49,11 +50,12 @@ fn words() -> BTreeMap<(&'static str, &'static str), BTreeSet<&'static str>> {
         (("operator_questions", "status"), of!(ClarificationStatus)),
         (("permissions", "status"), of!(PermissionStatus)),
         (("step_transitions", "move_trigger"), of!(MoveTrigger)),
-        // Not a set of the domain's: the caller of `record_transition` names it.
-        (
-            ("step_transitions", "actor"),
-            BTreeSet::from(["human", "agent", "system"]),
-        ),
+        (("step_transitions", "actor"), of!(Mover)),
+        (("sessions", "fresh_start"), of!(FreshStart)),
+        (("deferred_launches", "intent"), of!(LaunchIntent)),
+        (("deferred_launches", "queued_by"), of!(QueuedBy)),
+        (("pending_moves", "move_trigger"), of!(MoveTrigger)),
+        (("pending_moves", "actor"), of!(Mover)),
         (("effects", "kind"), of!(EffectKind)),
         (("events", "kind"), of!(EventKind)),
         (("plans", "created_by"), of!(PlanAuthorKind)),
@@ -147,12 +149,15 @@ async fn full_world(db: &TestDb) -> World {
             from: world.steps[0].id,
             to: world.steps[1].id,
             trigger: MoveTrigger::Manual,
-            actor: "human",
+            actor: Mover::Human,
             session_id: None,
+            move_id: None,
             at: now,
         };
         store::workflows::record_transition(tx, &transition).await?;
         store::receipts::insert(tx, &receipt(&session, 0)).await?;
+        store::launches::insert(tx, &crate::launches::launch(child.id)).await?;
+        store::moves::insert_pending(tx, &crate::moves::pending(&world, &session)).await?;
         store::tokens::insert_session(tx, "hash", child.id, session.id, now).await?;
         store::tokens::insert_access(tx, domain::ids::TokenId::new(), "name", "hash", now).await?;
         store::effects::insert(tx, EffectKind::Dispatch, child.id, session.id, None, now).await?;
@@ -201,6 +206,9 @@ store::on_both_engines! {
             ("sessions", "is_primary"),
             ("sessions", "is_passthrough"),
             ("sessions", "auto_run"),
+            ("sessions", "plan_mode"),
+            ("tasks", "wip_admitted"),
+            ("deferred_launches", "launched"),
             ("messages", "requests_input"),
             ("message_receipts", "merged"),
             ("operator_questions", "agent_disconnected"),

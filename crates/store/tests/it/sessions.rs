@@ -3,7 +3,7 @@ use crate::world::{
 };
 use domain::ids::{ProfileId, SessionId, TaskId};
 use domain::queue::Lane;
-use domain::session::{Session, SessionState};
+use domain::session::{FreshStart, Session, SessionState};
 use domain::task::Task;
 use store::sessions::{
     delete, find, insert, list, orphaned, renew_leases, update, with_queued_prompts,
@@ -26,6 +26,9 @@ fn whole_session(world: &World, task: &Task) -> Session {
         error_message: Some(UNICODE.to_owned()),
         generation: 1 << 40,
         auto_run: false,
+        plan_mode: true,
+        session_mode: Some(UNICODE.to_owned()),
+        fresh_start: FreshStart::Begun,
         holder: Some("node-1".to_owned()),
         lease_until: Some(at(30_000)),
         started_at: Some(at(2)),

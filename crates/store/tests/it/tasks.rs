@@ -5,12 +5,13 @@ use crate::world::{
 use domain::effect::EffectKind;
 use domain::ids::{StepId, TaskId};
 use domain::queue::{Lane, QueuedPrompt, QueuedState};
+use domain::session::{Session, SessionState};
 use domain::task::{Origin, Priority, Task, TaskState, TitleMode};
-use domain::workflow::MoveTrigger;
+use domain::workflow::{MoveTrigger, Mover};
 use std::slice::from_ref;
 use store::tasks::{
-    ancestors, children, delete, find, find_by_external_id, height, insert, next_position, shift,
-    update,
+    ancestors, children, delete, find, find_by_external_id, height, insert, next_for_step,
+    next_position, set_notice, shift, taken, update,
 };
 use store::workflows::{StepSignal, StepTransition};
 use store::{Store, Write};
@@ -29,6 +30,9 @@ async fn whole_task(world: &World) -> Task {
         state: TaskState::InProgress,
         priority: Some(Priority::Critical),
         position: 7,
+        wip_admitted: false,
+        queued_for_step_id: Some(world.steps[3].id),
+        queued_at: Some(at(5)),
         parent_id: Some(parent.id),
         autopilot: true,
         origin: Origin::AgentCreated,
@@ -154,6 +158,93 @@ store::on_both_engines! {
         assert_eq!(found(elsewhere.id, "Key").await, None);
     }
 
+    async fn places_are_taken_by_cards_that_are_admitted_and_not_over(db: TestDb) {
+        let world = World::new(&db).await;
+        let step = world.steps[0].id;
+        for state in TaskState::ALL {
+            world.put_task(Task { state: *state, ..world.task() }).await;
+        }
+        world.put_task(Task { wip_admitted: false, ..world.task() }).await;
+        world.put_task(Task { archived_at: Some(at(1)), ..world.task() }).await;
+        world.put_task(Task { workflow_step_id: world.steps[1].id, ..world.task() }).await;
+        let over = TaskState::ALL.iter().filter(|state| state.is_terminal()).count();
+        let expected = i64::try_from(TaskState::ALL.len() - over).unwrap();
+        assert_eq!(read(&db.store, async |db| taken(db, step).await).await, expected);
+        assert_eq!(read(&db.store, async |db| taken(db, StepId::new()).await).await, 0);
+    }
+
+    async fn the_next_card_of_a_step_is_the_first_that_waits_in_it_then_its_feeders(db: TestDb) {
+        let world = World::new(&db).await;
+        let (feeder, step) = (world.steps[0].id, world.steps[1].id);
+        let next = async |feeder: Option<StepId>, not: &[TaskId]| {
+            read(&db.store, async |db| next_for_step(db, step, feeder, not).await).await.map(|task| task.id)
+        };
+        let waiting = Task { workflow_step_id: step, wip_admitted: false, queued_at: Some(at(9)), position: 1, ..world.task() };
+        let card = |task: Task| Task { id: TaskId::new(), ..task };
+        assert_eq!(next(Some(feeder), &[]).await, None);
+
+        // The feeder's pool, from the last to the first.
+        let resting = world.put_task(Task { position: 4, ..world.task() }).await;
+        assert_eq!(next(Some(feeder), &[]).await, Some(resting.id));
+        assert_eq!(next(None, &[]).await, None, "without a feeder nobody is pulled");
+        let named = Task { position: 3, queued_for_step_id: Some(step), queued_at: Some(at(1)), ..world.task() };
+        let named = world.put_task(named).await;
+        assert_eq!(next(Some(feeder), &[]).await, Some(named.id));
+        assert_eq!(next(None, &[]).await, Some(named.id), "who waits by name needs no feeder");
+        // Those for other steps, that are over, archived, blocked or at work stay where they are.
+        let elsewhere = Task { queued_for_step_id: Some(world.steps[2].id), ..world.task() };
+        world.put_task(card(elsewhere)).await;
+        world.put_task(Task { state: TaskState::Cancelled, ..world.task() }).await;
+        world.put_task(Task { archived_at: Some(at(1)), ..world.task() }).await;
+        let busy = world.add_task().await;
+        world.put_session(Session { state: SessionState::Running, ..world.session(&busy) }).await;
+        let being_told = world.add_task().await;
+        let session = world.add_session(&being_told).await;
+        world.put_turn(turn(&session)).await;
+        let asking = world.add_child(&resting).await;
+        let session = world.add_session(&asking).await;
+        world.put_question(question(&session, resting.id)).await;
+        let blocked = world.add_task().await;
+        write(&db.store, async |tx| store::dependencies::insert(tx, blocked.id, busy.id, at(0)).await).await.unwrap();
+        assert_eq!(next(Some(feeder), &[]).await, Some(named.id));
+        assert_eq!(next(Some(feeder), &[named.id]).await, Some(resting.id));
+        assert_eq!(next(Some(feeder), &[named.id, resting.id]).await, None);
+        execute(&db.store, &format!("update tasks set state = 'COMPLETED' where id = '{}'", busy.id)).await.unwrap();
+        assert_eq!(next(Some(feeder), &[]).await, Some(blocked.id), "free, and the first in place");
+
+        // The step's own pool goes first: by place, priority, waiting time, age, id.
+        let by_age = world.put_task(card(Task { created_at: at(3), ..waiting.clone() })).await;
+        assert_eq!(next(Some(feeder), &[]).await, Some(by_age.id));
+        let older = world.put_task(card(Task { created_at: at(2), ..waiting.clone() })).await;
+        assert_eq!(next(Some(feeder), &[]).await, Some(older.id));
+        let longer = world.put_task(card(Task { queued_at: Some(at(8)), created_at: at(4), ..waiting.clone() })).await;
+        assert_eq!(next(Some(feeder), &[]).await, Some(longer.id));
+        let mut last = None;
+        for priority in [Priority::Low, Priority::Medium, Priority::High, Priority::Critical] {
+            let pressing = Task { priority: Some(priority), queued_at: Some(at(20)), ..waiting.clone() };
+            last = Some(world.put_task(card(pressing)).await.id);
+            assert_eq!(next(Some(feeder), &[]).await, last);
+        }
+        let first = world.put_task(card(Task { position: 0, created_at: at(50), ..waiting.clone() })).await;
+        assert_eq!(next(Some(feeder), &[]).await, Some(first.id));
+        assert_eq!(next(Some(feeder), &[first.id]).await, last);
+    }
+
+    async fn a_notice_is_set_and_taken_back_and_is_no_new_version(db: TestDb) {
+        let world = World::new(&db).await;
+        let task = world.add_task().await;
+        let shown = async || {
+            let view = read(&db.store, async |db| store::views::task(db, task.id).await).await;
+            view.unwrap().workflow_notice
+        };
+        assert_eq!(shown().await, None);
+        write(&db.store, async |tx| set_notice(tx, task.id, Some(UNICODE)).await).await.unwrap();
+        assert_eq!(shown().await.as_deref(), Some(UNICODE));
+        assert_eq!(stored(&db.store, task.id).await, Some(task.clone()));
+        write(&db.store, async |tx| set_notice(tx, task.id, None).await).await.unwrap();
+        assert_eq!(shown().await, None);
+    }
+
     async fn a_row_that_breaks_a_rule_is_refused(db: TestDb) {
         let world = World::new(&db).await;
         let task = world.task();
@@ -202,8 +293,9 @@ store::on_both_engines! {
                 from: world.steps[0].id,
                 to: world.steps[1].id,
                 trigger: MoveTrigger::Manual,
-                actor: "human",
+                actor: Mover::Human,
                 session_id: Some(session.id),
+                move_id: None,
                 at: at(0),
             };
             store::workflows::record_transition(tx, &transition).await

@@ -30,6 +30,16 @@ fn bare_view(task: &Task) -> TaskView {
         state: task.state,
         priority: task.priority,
         position: task.position,
+        wip_admitted: task.wip_admitted,
+        queued_for_step_id: task.queued_for_step_id,
+        queued_at: task.queued_at,
+        pending_move_step_id: None,
+        workflow_notice: None,
+        blocked: false,
+        blocked_reason: None,
+        depends_on: Vec::new(),
+        blocks: Vec::new(),
+        start_when_unblocked: false,
         parent_id: task.parent_id,
         autopilot: task.autopilot,
         origin: task.origin,
@@ -143,6 +153,56 @@ store::on_both_engines! {
         };
         assert_eq!(view(&db.store, whole.id).await, expected);
         assert_eq!(view(&db.store, parent.id).await, bare_view(&parent));
+    }
+
+    async fn edges_show_at_both_ends_with_what_they_are_about(db: TestDb) {
+        let world = World::new(&db).await;
+        let first = world.put_task(Task { title: "First".to_owned(), ..world.task() }).await;
+        let done = world.put_task(Task { state: TaskState::Completed, position: 1, ..world.task() }).await;
+        let waits = world.put_task(Task { position: 2, ..world.task() }).await;
+        write(&db.store, async |tx| {
+            store::dependencies::insert(tx, waits.id, first.id, at(1)).await?;
+            store::dependencies::insert(tx, waits.id, done.id, at(2)).await?;
+            store::launches::insert(tx, &crate::launches::launch(first.id)).await?;
+            store::launches::insert(tx, &crate::launches::launch(waits.id)).await
+        })
+        .await
+        .unwrap();
+        let expected = TaskView {
+            blocked: true,
+            blocked_reason: Some("waits for \"First\" (CREATED)".to_owned()),
+            depends_on: vec![first.id, done.id],
+            start_when_unblocked: true,
+            ..bare_view(&waits)
+        };
+        assert_eq!(view(&db.store, waits.id).await, expected);
+        // A start that waits for something else than a task is not said to.
+        assert_eq!(view(&db.store, first.id).await, TaskView { blocks: vec![waits.id], ..bare_view(&first) });
+        assert_eq!(view(&db.store, done.id).await, TaskView { blocks: vec![waits.id], ..bare_view(&done) });
+
+        let of = async |filter: TaskFilter| {
+            let filter = TaskFilter { limit: 10, ..filter };
+            let found = read(&db.store, async |db| tasks(db, &filter).await).await;
+            found.into_iter().map(|task| task.id).collect::<Vec<_>>()
+        };
+        let filter = TaskFilter { predecessors_of: Some(waits.id), ..TaskFilter::default() };
+        assert_eq!(of(filter).await, [first.id, done.id]);
+        let filter = TaskFilter { dependants_of: Some(done.id), ..TaskFilter::default() };
+        assert_eq!(of(filter).await, [waits.id]);
+        // A page shows the edges of its own tasks, also to tasks beyond it.
+        let page = TaskFilter { limit: 1, ..TaskFilter::default() };
+        let page = read(&db.store, async |db| tasks(db, &page).await).await;
+        assert_eq!(page, [TaskView { blocks: vec![waits.id], ..bare_view(&first) }]);
+        let page = TaskFilter { after: Some(done.id), by_age: true, limit: 5, ..TaskFilter::default() };
+        assert_eq!(read(&db.store, async |db| tasks(db, &page).await).await, [expected]);
+    }
+
+    async fn a_move_that_waits_shows_on_its_task(db: TestDb) {
+        let world = World::new(&db).await;
+        let (task, session) = world.add_conversation().await;
+        let pending = crate::moves::pending(&world, &session);
+        write(&db.store, async |tx| store::moves::insert_pending(tx, &pending).await).await.unwrap();
+        assert_eq!(view(&db.store, task.id).await.pending_move_step_id, Some(pending.step_id));
     }
 
     async fn what_is_pending_shows_on_its_session_and_on_its_task(db: TestDb) {
@@ -287,6 +347,8 @@ store::on_both_engines! {
             workspace_path: Some("/work".to_owned()),
             error_message: Some(UNICODE.to_owned()),
             auto_run: false,
+            plan_mode: true,
+            session_mode: Some(UNICODE.to_owned()),
             started_at: Some(at(2)),
             completed_at: Some(at(3)),
             created_at: at(1),
@@ -314,6 +376,8 @@ store::on_both_engines! {
             pending_action: None,
             pending_action_revision: NO_REVISION,
             auto_run: session.auto_run,
+            plan_mode: session.plan_mode,
+            session_mode: session.session_mode.clone(),
             queued_prompt_count: 0,
             turn_started_at: None,
             started_at: session.started_at,

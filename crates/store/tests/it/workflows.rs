@@ -1,13 +1,16 @@
 use crate::world::{
     UNICODE, World, assert_invariant, assert_unique, at, execute, read, workflow, write,
 };
-use domain::ids::{StepId, WorkflowId};
+use domain::ids::{MoveId, StepId, WorkflowId};
 use domain::workflow::{
-    EnterAction, MoveAction, MoveTrigger, StageType, Step, StepEvents, Workflow,
+    CompleteAction, EnterAction, MoveAction, MoveTrigger, Mover, PlanAction, StageType, Step,
+    StepEvents, Workflow,
 };
+use std::slice::from_ref;
 use store::workflows::{
-    StepSignal, StepTransition, automatic_moves_since, clear_signals, find, has_signal, insert,
-    insert_signal, insert_step, list, record_transition, steps,
+    StepSignal, StepTransition, automatic_moves_since, clear_signals, fed_by, find, find_step,
+    has_signal, insert, insert_signal, insert_step, list, record_transition, steps, update_step,
+    was_done,
 };
 
 store::on_both_engines! {
@@ -43,9 +46,19 @@ store::on_both_engines! {
             color: UNICODE.to_owned(),
             prompt: UNICODE.to_owned(),
             events: StepEvents {
-                on_enter: vec![EnterAction::AutoStartAgent],
+                on_enter: vec![
+                    EnterAction::AutoStartAgent,
+                    EnterAction::ResetAgentContext,
+                    EnterAction::SetSessionMode { mode: UNICODE.to_owned() },
+                    EnterAction::EnablePlanMode,
+                ],
                 on_turn_start: vec![MoveAction::MoveToPrevious, MoveAction::MoveToNext],
-                on_turn_complete: vec![MoveAction::MoveToStep { step_id: target }],
+                on_turn_complete: vec![
+                    CompleteAction::Plan(PlanAction::DisablePlanMode),
+                    MoveAction::MoveToStep { step_id: target }.into(),
+                ],
+                on_exit: vec![PlanAction::DisablePlanMode],
+                on_children_completed: vec![MoveAction::MoveToNext],
             },
             allow_manual_move: false,
             is_start_step: true,
@@ -65,9 +78,65 @@ store::on_both_engines! {
         })
         .await
         .unwrap();
-        assert_eq!(read(&db.store, async |db| steps(db, workflow.id).await).await, [whole, bare]);
+        assert_eq!(read(&db.store, async |db| steps(db, workflow.id).await).await, [whole.clone(), bare.clone()]);
+        assert_eq!(read(&db.store, async |db| find_step(db, whole.id).await).await.as_ref(), Some(&whole));
+        assert_eq!(read(&db.store, async |db| find_step(db, StepId::new()).await).await, None);
+        assert_eq!(read(&db.store, async |db| fed_by(db, bare.id).await).await, from_ref(&whole));
+        assert!(read(&db.store, async |db| fed_by(db, whole.id).await).await.is_empty());
         assert_eq!(read(&db.store, async |db| steps(db, world.workflow.id).await).await, world.steps);
         assert!(read(&db.store, async |db| steps(db, WorkflowId::new()).await).await.is_empty());
+    }
+
+    async fn an_update_of_a_step_writes_all_that_may_change(db: TestDb) {
+        let world = World::new(&db).await;
+        let before = world.steps[1].clone();
+        let wanted = Step {
+            name: UNICODE.to_owned(),
+            color: "done".to_owned(),
+            prompt: UNICODE.to_owned(),
+            events: StepEvents { on_exit: vec![PlanAction::DisablePlanMode], ..StepEvents::default() },
+            allow_manual_move: !before.allow_manual_move,
+            show_in_command_panel: !before.show_in_command_panel,
+            auto_archive_after_hours: 5,
+            agent_profile_id: Some(world.profile.id),
+            wip_limit: 4,
+            pull_from_step_id: Some(world.steps[0].id),
+            stage_type: StageType::Approval,
+            auto_advance_requires_signal: !before.auto_advance_requires_signal,
+            cancel_triggers_turn_complete: !before.cancel_triggers_turn_complete,
+            ..before.clone()
+        };
+        write(&db.store, async |tx| update_step(tx, &wanted).await).await.unwrap();
+        let stored = read(&db.store, async |db| steps(db, world.workflow.id).await).await;
+        assert_eq!(stored, [world.steps[0].clone(), wanted, world.steps[2].clone(), world.steps[3].clone()]);
+        let negative = Step { wip_limit: -1, ..before };
+        assert_invariant(write(&db.store, async |tx| update_step(tx, &negative).await).await);
+    }
+
+    async fn a_move_is_done_once(db: TestDb) {
+        let world = World::new(&db).await;
+        let task = world.add_task().await;
+        let id = MoveId::new();
+        let transition = StepTransition {
+            task_id: task.id,
+            from: world.steps[0].id,
+            to: world.steps[1].id,
+            trigger: MoveTrigger::Manual,
+            actor: Mover::Human,
+            session_id: None,
+            move_id: Some(id),
+            at: at(1),
+        };
+        let done = async || read(&db.store, async |db| was_done(db, id).await).await;
+        assert!(!done().await);
+        write(&db.store, async |tx| record_transition(tx, &transition).await).await.unwrap();
+        assert!(done().await);
+        assert_unique(write(&db.store, async |tx| record_transition(tx, &transition).await).await);
+        // Moves without an id are as many as there are.
+        let unnamed = StepTransition { move_id: None, ..transition };
+        for _ in 0..2 {
+            write(&db.store, async |tx| record_transition(tx, &unnamed).await).await.unwrap();
+        }
     }
 
     async fn a_workflow_has_one_start_step(db: TestDb) {
@@ -76,7 +145,7 @@ store::on_both_engines! {
         assert_unique(write(&db.store, async |tx| insert_step(tx, &second).await).await);
     }
 
-    async fn only_moves_that_nobody_made_by_hand_are_counted(db: TestDb) {
+    async fn only_moves_that_no_person_made_are_counted(db: TestDb) {
         let world = World::new(&db).await;
         let task = world.add_task().await;
         let other = world.add_task().await;
@@ -86,20 +155,24 @@ store::on_both_engines! {
             from: world.steps[0].id,
             to: world.steps[1].id,
             trigger: MoveTrigger::Manual,
-            actor: "human",
+            actor: Mover::Human,
             session_id: None,
+            move_id: None,
             at: at(10),
         };
         write(&db.store, async |tx| {
+            record_transition(tx, &transition).await?;
+            transition.actor = Mover::System;
             for trigger in MoveTrigger::ALL {
                 transition.trigger = *trigger;
                 record_transition(tx, &transition).await?;
             }
             transition.at = at(20);
-            transition.actor = "agent";
+            transition.trigger = MoveTrigger::TaskUpdate;
+            transition.actor = Mover::Agent;
             transition.session_id = Some(session.id);
             record_transition(tx, &transition).await?;
-            transition.actor = "system";
+            transition.actor = Mover::System;
             transition.task_id = other.id;
             record_transition(tx, &transition).await
         })
@@ -108,8 +181,7 @@ store::on_both_engines! {
         let moves = async |since| {
             read(&db.store, async |db| automatic_moves_since(db, task.id, since).await).await
         };
-        let by_hand = MoveTrigger::ALL.iter().filter(|trigger| **trigger == MoveTrigger::Manual).count();
-        let automatic = i64::try_from(MoveTrigger::ALL.len() - by_hand).unwrap();
+        let automatic = i64::try_from(MoveTrigger::ALL.len()).unwrap();
         assert_eq!(moves(at(0)).await, automatic + 1);
         assert_eq!(moves(at(10)).await, automatic + 1, "the moment itself counts");
         assert_eq!(moves(at(11)).await, 1);

@@ -11,7 +11,7 @@ use domain::permission::{Permission, PermissionOption, PermissionStatus};
 use domain::question::{ParentQuestion, Question, QuestionOption, QuestionStatus};
 use domain::queue::{Lane, QueuedBy, QueuedPrompt, QueuedState};
 use domain::receipt::Receipt;
-use domain::session::{Session, SessionState};
+use domain::session::{FreshStart, Session, SessionState};
 use domain::task::{Origin, Task, TaskState, TitleMode};
 use domain::time::Timestamp;
 use domain::turn::{Turn, TurnState};
@@ -147,6 +147,9 @@ impl World {
             state: TaskState::Created,
             priority: None,
             position: 0,
+            wip_admitted: true,
+            queued_for_step_id: None,
+            queued_at: None,
             parent_id: None,
             autopilot: false,
             origin: Origin::Manual,
@@ -178,6 +181,9 @@ impl World {
             error_message: None,
             generation: 0,
             auto_run: true,
+            plan_mode: false,
+            session_mode: None,
+            fresh_start: FreshStart::None,
             holder: None,
             lease_until: None,
             started_at: None,

@@ -272,6 +272,8 @@ mod tests {
                 sequence: 0,
             },
             auto_run: true,
+            plan_mode: false,
+            session_mode: None,
             queued_prompt_count: 0,
             turn_started_at: None,
             started_at: None,

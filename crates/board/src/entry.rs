@@ -1,0 +1,278 @@
+//! Entering a step: what it does to the card's session, and the agent it starts.
+//!
+//! Runs once an entry, when the card has its place; a card that waits for one enters at its promotion.
+
+use crate::Result;
+use crate::launches::prompt_of;
+use crate::prompts::{NewPrompt, target_session};
+use crate::transition::{Work, find_step, load_session};
+use domain::dependency::LaunchIntent;
+use domain::ids::MoveId;
+use domain::moves::{EntryMarker, EntryOptions};
+use domain::queue::{Lane, QueuedBy};
+use domain::session::{FreshStart, Session, SessionState};
+use domain::task::Task;
+use domain::workflow::{EnterAction, Step};
+use store::launches::DeferredLaunch;
+
+/// When a step is entered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum EntryMoment {
+    /// The card was moved there.
+    Move,
+    /// The card waited there and got its place. Prompts that came meanwhile are work enough.
+    Promotion,
+    /// A turn is about to begin: there is nothing to start.
+    TurnStart,
+}
+
+/// How a step is entered.
+#[derive(Debug, Clone)]
+pub(crate) struct Entry {
+    pub(crate) moment: EntryMoment,
+    pub(crate) options: Option<EntryOptions>,
+    /// The move took the place of an answer that the card's session waited for.
+    pub(crate) superseded: bool,
+}
+
+impl Entry {
+    pub(crate) const fn at(moment: EntryMoment) -> Self {
+        Self {
+            moment,
+            options: None,
+            superseded: false,
+        }
+    }
+}
+
+impl Work {
+    /// What the step says about entering it. A card without words for an agent, or whose agent is at work already, starts
+    /// nothing; one that waits for another task starts when that is done.
+    pub(crate) async fn enter(&mut self, task: &Task, step: &Step, entry: Entry) -> Result<()> {
+        if entry.moment == EntryMoment::TurnStart || !step.auto_starts() {
+            let sessions = store::sessions::list(&mut self.tx, task.id).await?;
+            if let Some(session) = target_session(&sessions) {
+                self.prepare(session.clone(), step, false).await?;
+            }
+            return Ok(());
+        }
+        let launch = store::launches::find(&mut self.tx, task.id).await?;
+        if self.is_blocked(task.id).await? {
+            return self.enter_later(task, step, entry.options, launch).await;
+        }
+        let options = entry.options.unwrap_or_default();
+        let sessions = store::sessions::list(&mut self.tx, task.id).await?;
+        let has_started = sessions.iter().any(|s| s.generation > 0);
+        let Some(mut prompt) = self
+            .entry_prompt(task, step, &options, has_started, launch.as_ref())
+            .await?
+        else {
+            // Told to leave out what would start it: then nothing else starts it either.
+            store::launches::delete(&mut self.tx, task.id).await?;
+            if let Some(session) = target_session(&sessions) {
+                self.prepare(session.clone(), step, options.reset_context)
+                    .await?;
+            }
+            return Ok(());
+        };
+        let is_busy = sessions.iter().any(|s| s.state.is_busy());
+        let nobody = task.agent_profile_id.is_none() && sessions.is_empty();
+        if nobody || (is_busy && !entry.superseded && options.instructions.is_none()) {
+            return Ok(());
+        }
+        let session = self.session_for_step(task, step).await?;
+        if matches!(
+            session.state,
+            SessionState::Failed | SessionState::Cancelled
+        ) {
+            return Ok(());
+        }
+        let mut session = self.prepare(session, step, options.reset_context).await?;
+        let waits = store::queue::list(&mut self.tx, session.id).await?;
+        let is_asked_already = waits
+            .iter()
+            .any(|row| row.dedupe_key.is_some() && row.dedupe_key == prompt.dedupe_key);
+        let has_work = entry.moment == EntryMoment::Promotion
+            && !waits.is_empty()
+            && options.instructions.is_none();
+        if is_asked_already || has_work {
+            return Ok(());
+        }
+        if entry.superseded {
+            prompt.lane = Lane::Express;
+        }
+        match launch {
+            Some(_) if prompt.dedupe_key.as_deref() == Some(crate::launches::KEY) => {
+                store::launches::set_launched(&mut self.tx, task.id, true).await?;
+            }
+            Some(_) => {
+                store::launches::delete(&mut self.tx, task.id).await?;
+            }
+            None => {}
+        }
+        self.admit(task, &mut session, prompt).await?;
+        Ok(())
+    }
+
+    /// The card is in the step but waits for another task: it enters when that is completed.
+    async fn enter_later(
+        &mut self,
+        task: &Task,
+        step: &Step,
+        options: Option<EntryOptions>,
+        launch: Option<DeferredLaunch>,
+    ) -> Result<()> {
+        if launch.is_none() {
+            let launch = DeferredLaunch {
+                task_id: task.id,
+                intent: LaunchIntent::EnterStep,
+                prompt: String::new(),
+                queued_by: QueuedBy::Workflow,
+                sender_task_id: None,
+                sender_session_id: None,
+                metadata: serde_json::Map::new(),
+                launched: false,
+                created_at: self.now,
+            };
+            store::launches::insert(&mut self.tx, &launch).await?;
+        }
+        if let Some(options) = options {
+            let marker = EntryMarker {
+                task_id: task.id,
+                move_id: MoveId::new(),
+                from_step_id: step.id,
+                step_id: step.id,
+                options,
+                created_at: self.now,
+            };
+            store::moves::put_marker(&mut self.tx, &marker).await?;
+        }
+        self.task_event(task).await
+    }
+
+    /// The session that works in a step: of the step's own profile, when it pins one, and the primary from then on; else the one
+    /// that prompts to the task go to.
+    pub(crate) async fn session_for_step(&mut self, task: &Task, step: &Step) -> Result<Session> {
+        let session = match step.agent_profile_id {
+            None => return self.ensure_session(task).await,
+            Some(pinned) => {
+                let sessions = store::sessions::list(&mut self.tx, task.id).await?;
+                match target_session(&sessions).filter(|s| s.agent_profile_id == pinned) {
+                    Some(session) => return Ok(session.clone()),
+                    None => match sessions
+                        .iter()
+                        .find(|s| s.agent_profile_id == pinned && !s.state.is_terminal())
+                    {
+                        Some(session) => session.clone(),
+                        None => self.new_session(task, pinned).await?,
+                    },
+                }
+            }
+        };
+        self.make_primary(session).await
+    }
+
+    async fn make_primary(&mut self, mut session: Session) -> Result<Session> {
+        if session.is_primary {
+            return Ok(session);
+        }
+        let sessions = store::sessions::list(&mut self.tx, session.task_id).await?;
+        for mut other in sessions.into_iter().filter(|s| s.is_primary) {
+            other.is_primary = false;
+            self.save_session(&mut other).await?;
+        }
+        session.is_primary = true;
+        self.save_session(&mut session).await?;
+        Ok(session)
+    }
+
+    /// Applies to a session what entering a step does beside starting it.
+    pub(crate) async fn prepare(
+        &mut self,
+        mut session: Session,
+        step: &Step,
+        reset: bool,
+    ) -> Result<Session> {
+        let mut resets = reset;
+        let before = session.clone();
+        for action in &step.events.on_enter {
+            match action {
+                EnterAction::AutoStartAgent => {}
+                EnterAction::ResetAgentContext => resets = true,
+                EnterAction::SetSessionMode { mode } => session.session_mode = Some(mode.clone()),
+                EnterAction::EnablePlanMode => session.plan_mode = true,
+            }
+        }
+        // A conversation that has not begun is fresh anyway.
+        if resets && session.provider_session_id.is_some() {
+            session.fresh_start = FreshStart::Wanted;
+        }
+        if session != before {
+            self.save_session(&mut session).await?;
+            session = load_session(&mut self.tx, session.id).await?;
+        }
+        Ok(session)
+    }
+
+    /// What the agent is told: the hand-off, then the step's own prompt, or the task's on its first start, or a word that the
+    /// card came here.
+    async fn entry_prompt(
+        &mut self,
+        task: &Task,
+        step: &Step,
+        options: &EntryOptions,
+        has_started: bool,
+        launch: Option<&DeferredLaunch>,
+    ) -> Result<Option<NewPrompt>> {
+        let description = task.description.trim();
+        let start = launch.filter(|l| l.intent == LaunchIntent::Start && !l.launched);
+        let mut own = None;
+        if !options.skip_step_prompt {
+            own = if !step.prompt.trim().is_empty() {
+                let workflow = store::workflows::find(&mut self.tx, step.workflow_id).await?;
+                let before = workflow.map(|w| w.prompt).unwrap_or_default();
+                let text = step.prompt.replace("{{task_prompt}}", description);
+                Some(NewPrompt::plain(joined(&before, &text), QueuedBy::Workflow))
+            } else if let Some(launch) = start {
+                Some(prompt_of(launch))
+            } else if has_started {
+                let text = format!("Go on with this task: it was moved to \"{}\".", step.name);
+                Some(NewPrompt::plain(text, QueuedBy::Workflow))
+            } else if description.is_empty() {
+                None
+            } else {
+                Some(NewPrompt::plain(
+                    task.description.clone(),
+                    QueuedBy::Workflow,
+                ))
+            };
+        }
+        Ok(match (&options.instructions, own) {
+            (Some(handoff), Some(mut prompt)) => {
+                prompt.content = joined(handoff, &prompt.content);
+                Some(prompt)
+            }
+            (Some(handoff), None) => Some(NewPrompt::plain(handoff.clone(), QueuedBy::Workflow)),
+            (None, Some(mut prompt)) => {
+                // Going to and fro before the agent has read it says it once.
+                let key = format!("enter:{}", step.id);
+                prompt.dedupe_key = prompt.dedupe_key.or(Some(key));
+                Some(prompt)
+            }
+            (None, None) => None,
+        })
+    }
+
+    /// The step a card is in.
+    pub(crate) async fn step_of(&mut self, task: &Task) -> Result<Option<Step>> {
+        let steps = store::workflows::steps(&mut self.tx, task.workflow_id).await?;
+        Ok(find_step(&steps, task.workflow_step_id).cloned())
+    }
+}
+
+fn joined(first: &str, then: &str) -> String {
+    if first.trim().is_empty() {
+        return then.to_owned();
+    }
+    format!("{}\n\n{then}", first.trim())
+}

@@ -1,0 +1,157 @@
+//! Deferred launches: starts that were asked for and wait for predecessors, or for a place in a step (task-domain 1.6).
+//!
+//! The row goes when an agent has taken the prompt, or when somebody starts the task by hand; a start that fails keeps it. A
+//! start under way is marked, so that two paths to it (the last predecessor, the promotion) make one.
+
+use crate::entry::{Entry, EntryMoment};
+use crate::prompts::NewPrompt;
+use crate::transition::{Work, find_step, load_task};
+use crate::{Actor, Result};
+use domain::dependency::{LaunchIntent, blocked_reason};
+use domain::effect::EffectKind;
+use domain::error::Refusal;
+use domain::ids::TaskId;
+use domain::queue::{QueuedPrompt, QueuedState};
+use domain::session::{SessionCommand, SessionState};
+use domain::task::Task;
+use store::launches::DeferredLaunch;
+
+/// The dedupe key of the prompt that such a start sends.
+pub(crate) const KEY: &str = "deferred_launch";
+
+/// The prompt of a start that waits.
+pub(crate) fn prompt_of(launch: &DeferredLaunch) -> NewPrompt {
+    NewPrompt {
+        metadata: launch.metadata.clone(),
+        sender: launch.sender_task_id.zip(launch.sender_session_id),
+        dedupe_key: Some(KEY.to_owned()),
+        ..NewPrompt::plain(launch.prompt.clone(), launch.queued_by)
+    }
+}
+
+impl Work {
+    /// Stores the start of a new task for later.
+    pub(crate) async fn defer_start(
+        &mut self,
+        actor: &Actor,
+        task: &Task,
+        prompt: &str,
+    ) -> Result<()> {
+        let prompt = self.first_prompt(actor, prompt).await?;
+        let launch = DeferredLaunch {
+            task_id: task.id,
+            intent: LaunchIntent::Start,
+            prompt: prompt.content,
+            queued_by: prompt.queued_by,
+            sender_task_id: prompt.sender.map(|(task, _)| task),
+            sender_session_id: prompt.sender.map(|(_, session)| session),
+            metadata: prompt.metadata,
+            launched: false,
+            created_at: self.now,
+        };
+        store::launches::insert(&mut self.tx, &launch).await?;
+        Ok(())
+    }
+
+    /// Whether a task waits for another.
+    pub(crate) async fn is_blocked(&mut self, task: TaskId) -> Result<bool> {
+        let predecessors = store::dependencies::predecessors(&mut self.tx, task).await?;
+        Ok(blocked_reason(&predecessors).is_some())
+    }
+
+    /// Makes the start that waits for a task, when nothing holds it any more; answers whether it was made.
+    ///
+    /// It runs within transactions that are about something else, so whatever makes the start impossible leaves it waiting.
+    pub(crate) async fn start_if_ready(&mut self, id: TaskId) -> Result<bool> {
+        let Some(launch) = store::launches::find(&mut self.tx, id).await? else {
+            return Ok(false);
+        };
+        let task = load_task(&mut self.tx, id).await?;
+        if launch.launched
+            || task.archived_at.is_some()
+            || task.waits_for_place()
+            || self.is_blocked(id).await?
+        {
+            return Ok(false);
+        }
+        if launch.intent == LaunchIntent::EnterStep {
+            store::launches::delete(&mut self.tx, id).await?;
+            let steps = store::workflows::steps(&mut self.tx, task.workflow_id).await?;
+            let Some(step) = find_step(&steps, task.workflow_step_id) else {
+                return Ok(false);
+            };
+            let marker = store::moves::take_marker(&mut self.tx, id).await?;
+            let entry = Entry {
+                options: marker.filter(|m| m.step_id == step.id).map(|m| m.options),
+                ..Entry::at(EntryMoment::Promotion)
+            };
+            self.enter(&task, step, entry).await?;
+            return Ok(true);
+        }
+        let sessions = store::sessions::list(&mut self.tx, id).await?;
+        if task.agent_profile_id.is_none() && sessions.is_empty() {
+            let notice = "This task cannot start: its agent profile no longer exists. Start it by hand with another one.";
+            store::tasks::set_notice(&mut self.tx, id, Some(notice)).await?;
+            return Ok(false);
+        }
+        let steps = store::workflows::steps(&mut self.tx, task.workflow_id).await?;
+        let mut session = match find_step(&steps, task.workflow_step_id) {
+            Some(step) => self.session_for_step(&task, step).await?,
+            None => self.ensure_session(&task).await?,
+        };
+        if session.state == SessionState::Cancelled {
+            return Ok(false);
+        }
+        if session.state == SessionState::Failed {
+            self.session(&mut session, SessionCommand::Resume).await?;
+        }
+        // A start that failed left its prompt behind. It goes with the words as they are now, unless it may have arrived.
+        let waits = store::queue::list(&mut self.tx, session.id).await?;
+        let left = waits
+            .iter()
+            .find(|row| row.dedupe_key.as_deref() == Some(KEY));
+        match left {
+            Some(row) if row.state == QueuedState::Attempted || row.content == launch.prompt => {
+                self.effect(EffectKind::Dispatch, &session, None).await?;
+            }
+            Some(row) => {
+                store::queue::delete(&mut self.tx, row.id).await?;
+                self.admit(&task, &mut session, prompt_of(&launch)).await?;
+            }
+            None => {
+                self.admit(&task, &mut session, prompt_of(&launch)).await?;
+            }
+        }
+        store::launches::set_launched(&mut self.tx, id, true).await?;
+        Ok(true)
+    }
+
+    /// A prompt has reached its agent, or was taken back: when it was that of a deferred launch, nothing waits any more.
+    pub(crate) async fn launch_is_over(&mut self, row: &QueuedPrompt) -> Result<()> {
+        if row.dedupe_key.as_deref() == Some(KEY) {
+            store::launches::delete(&mut self.tx, row.task_id).await?;
+        }
+        Ok(())
+    }
+
+    /// Changes the words of a start that still waits.
+    pub(crate) async fn set_deferred_prompt(&mut self, task: TaskId, prompt: &str) -> Result<()> {
+        crate::prompts::check_content(prompt)?;
+        let refusal = match store::launches::find(&mut self.tx, task).await? {
+            Some(launch) if launch.launched => {
+                "the task is being started already: write to it with message_task_kandev"
+            }
+            Some(launch) if launch.intent == LaunchIntent::EnterStep => {
+                "what waits is the entry into a step, which has its own prompt"
+            }
+            Some(_) => {
+                store::launches::set_prompt(&mut self.tx, task, prompt).await?;
+                return Ok(());
+            }
+            None => {
+                "no start waits for this task: it was started already, or nothing asked for one"
+            }
+        };
+        Err(Refusal::conflict(format!("deferred_launch_prompt: {refusal}")).into())
+    }
+}

@@ -1,0 +1,239 @@
+//! What steps do (task-domain 1.5): on entering and leaving them, and when all parts of a task have ended.
+
+use crate::world::{World, prompted, refused};
+use board::Actor;
+use domain::error::ErrorCode;
+use domain::ids::TaskId;
+use domain::moves::EntryOptions;
+use domain::params::{CreateProfile, MoveTask, UpdateStep, UpdateTask};
+use domain::workflow::{CompleteAction, EnterAction, MoveAction, PlanAction, StepEvents};
+
+const OPERATOR: Actor = Actor::Operator;
+
+/// Changes what a step does.
+async fn events(world: &World, step: &str, change: impl FnOnce(&mut StepEvents)) {
+    let mut events = world
+        .board()
+        .step_list(&OPERATOR, world.workflow.workflow.id)
+        .await
+        .unwrap()
+        .into_iter()
+        .find(|s| s.id == world.step(step))
+        .unwrap()
+        .events;
+    change(&mut events);
+    let params = UpdateStep {
+        events: Some(events),
+        ..UpdateStep::default()
+    };
+    world
+        .board()
+        .step_update(&OPERATOR, world.step(step), params)
+        .await
+        .unwrap();
+}
+
+async fn set(world: &World, task: TaskId, state: &str) {
+    let params = UpdateTask {
+        state: Some(state.to_owned()),
+        ..UpdateTask::default()
+    };
+    world
+        .board()
+        .task_update(&OPERATOR, task, params)
+        .await
+        .unwrap();
+    world.run().await;
+}
+
+async fn to(world: &World, task: TaskId, step: &str) {
+    world
+        .board()
+        .task_move(&OPERATOR, task, &MoveTask::to(world.step(step)))
+        .await
+        .unwrap();
+    world.run().await;
+}
+
+store::on_both_engines! {
+    async fn the_workflows_words_stand_before_those_of_each_step(db: TestDb) {
+        let world = World::new(db).await;
+        world.execute("update workflows set prompt = 'House rules.'").await;
+        let params = UpdateStep { prompt: Some("Do {{task_prompt}} now".to_owned()), ..UpdateStep::default() };
+        world.board().step_update(&OPERATOR, world.step("In Progress"), params).await.unwrap();
+        let card = domain::params::CreateTask { start_agent: Some(false), ..prompted("Task") };
+        let task = world.create(card).await.unwrap().task.id;
+        to(&world, task, "In Progress").await;
+        assert_eq!(world.primary(task).await.texts(), ["House rules.\n\nDo Begin with Task. now"]);
+    }
+
+    async fn a_step_that_resets_begins_a_new_conversation(db: TestDb) {
+        let world = World::new(db).await;
+        events(&world, "Review", |e| e.on_enter = vec![EnterAction::ResetAgentContext, EnterAction::AutoStartAgent]).await;
+        let puppet = world.working("Task").await;
+        puppet.end_turn().await;
+        world.run().await;
+        assert!(puppet.is_in_turn());
+        assert!(puppet.last_heard().hidden().contains("new conversation"));
+        world.assert_heard_once();
+    }
+
+    async fn a_reset_by_the_step_that_a_turn_begins_in_comes_before_its_words(db: TestDb) {
+        let world = World::new(db).await;
+        events(&world, "In Progress", |e| e.on_enter.push(EnterAction::ResetAgentContext)).await;
+        let puppet = world.resting("Task").await;
+        puppet.operator_says("Once more.").await;
+        world.run().await;
+        assert_eq!(puppet.step().await, "In Progress");
+        let heard = puppet.last_heard();
+        assert_eq!(heard.text, "Once more.");
+        assert!(heard.hidden().contains("new conversation"));
+        assert_eq!(puppet.texts().len(), 2);
+    }
+
+    async fn a_step_sets_the_agents_mode_from_its_next_start_on(db: TestDb) {
+        let world = World::new(db).await;
+        events(&world, "Review", |e| {
+            e.on_enter = vec![EnterAction::SetSessionMode { mode: "plan".to_owned() }];
+        })
+        .await;
+        let puppet = world.resting("Task").await;
+        assert_eq!(puppet.view().await.session_mode.as_deref(), Some("plan"));
+        world.node().die(puppet.session).await.unwrap();
+        puppet.operator_says("Go on.").await;
+        let board::Next::Launch(plan) = world.node().next(puppet.session).await.unwrap() else {
+            panic!("its agent is started");
+        };
+        assert_eq!(plan.profile.mode.as_deref(), Some("plan"));
+    }
+
+    async fn planning_is_said_with_each_prompt_and_ends_as_the_step_says(db: TestDb) {
+        let world = World::new(db).await;
+        events(&world, "In Progress", |e| {
+            e.on_enter.insert(0, EnterAction::EnablePlanMode);
+            e.on_turn_complete = vec![CompleteAction::Plan(PlanAction::DisablePlanMode)];
+        })
+        .await;
+        let puppet = world.working("Task").await;
+        assert!(puppet.view().await.plan_mode);
+        assert!(puppet.last_heard().hidden().contains("for planning"));
+        puppet.end_turn().await;
+        world.run().await;
+        assert!(!puppet.view().await.plan_mode);
+        assert_eq!(puppet.step().await, "In Progress");
+        puppet.operator_says("Now do it.").await;
+        world.run().await;
+        assert!(!puppet.last_heard().hidden().contains("for planning"));
+        puppet.end_turn().await;
+        world.run().await;
+
+        // Leaving and coming back plans again; leaving ends it where the step says so.
+        to(&world, puppet.task, "Backlog").await;
+        let rest = MoveTask {
+            entry_options: Some(EntryOptions { skip_step_prompt: true, ..EntryOptions::default() }),
+            ..MoveTask::to(world.step("In Progress"))
+        };
+        world.board().task_move(&OPERATOR, puppet.task, &rest).await.unwrap();
+        assert!(puppet.view().await.plan_mode);
+        to(&world, puppet.task, "Backlog").await;
+        assert!(puppet.view().await.plan_mode, "In Progress has no on_exit");
+        events(&world, "Backlog", |e| e.on_exit = vec![PlanAction::DisablePlanMode]).await;
+        to(&world, puppet.task, "Done").await;
+        assert!(!puppet.view().await.plan_mode);
+    }
+
+    async fn a_step_with_a_profile_of_its_own_works_in_a_session_of_its_own(db: TestDb) {
+        let world = World::new(db).await;
+        let agents = world.board().agent_list(&OPERATOR).await.unwrap();
+        let profile = CreateProfile { agent_id: agents[0].id, name: "Reviewer".to_owned(), model: None, mode: None, passthrough: false };
+        let profile = world.board().profile_create(&OPERATOR, profile).await.unwrap().id;
+        events(&world, "Review", |e| e.on_enter = vec![EnterAction::AutoStartAgent]).await;
+        world.execute(&format!("update steps set agent_profile_id = '{profile}', prompt = 'Review.' where id = '{}'", world.step("Review"))).await;
+        let worker = world.working("Task").await;
+        worker.end_turn().await;
+        world.run().await;
+        let reviewer = world.primary(worker.task).await;
+        assert_ne!(reviewer.session, worker.session);
+        assert_eq!(reviewer.texts(), ["Review."]);
+        assert_eq!(reviewer.view().await.agent_profile_id, profile);
+        reviewer.end_turn().await;
+        world.run().await;
+        to(&world, worker.task, "Backlog").await;
+        to(&world, worker.task, "Review").await;
+        assert_eq!(world.count("sessions").await, 2, "it is used again");
+        assert_eq!(reviewer.texts().len(), 2);
+    }
+
+    async fn an_agent_cannot_say_that_a_task_is_being_started(db: TestDb) {
+        let world = World::new(db).await;
+        let puppet = world.working("Task").await;
+        let params = UpdateTask { state: Some("SCHEDULING".to_owned()), ..UpdateTask::default() };
+        let board = world.board();
+        refused(board.task_update(&puppet.actor(), puppet.task, params).await, ErrorCode::Validation);
+        let params = UpdateTask { state: Some("in_progress".to_owned()), ..UpdateTask::default() };
+        board.task_update(&puppet.actor(), puppet.task, params).await.unwrap();
+    }
+
+    async fn a_parent_moves_when_all_its_parts_have_ended(db: TestDb) {
+        let world = World::new(db).await;
+        events(&world, "Review", |e| e.on_children_completed = vec![MoveAction::MoveToNext]).await;
+        let parent = world.working("Parent").await;
+        let (a, b, c) = (world.child(&parent, "A").await, world.child(&parent, "B").await, world.child(&parent, "C").await);
+        let grandchild = world.child(&a, "Grandchild").await;
+        parent.end_turn().await;
+        world.run().await;
+        assert_eq!(parent.step().await, "Review");
+        set(&world, a.task, "done").await;
+        set(&world, b.task, "FAILED").await;
+        assert_eq!(parent.step().await, "Review");
+        // An archived part is none; one below the parts is not looked at.
+        world.board().task_archive(&OPERATOR, c.task).await.unwrap();
+        assert_eq!(parent.step().await, "Done");
+        assert!(!grandchild.card().await.state.is_terminal());
+        let last = world.read(async |db| db.fetch_raw("select move_trigger, actor from step_transitions order by created_at desc, id desc limit 1").await).await;
+        assert_eq!(last[0], [Some("on_children_completed".to_owned()), Some("system".to_owned())]);
+    }
+
+    async fn a_parent_at_work_moves_when_its_turn_has_ended(db: TestDb) {
+        let world = World::new(db).await;
+        events(&world, "In Progress", |e| e.on_children_completed = vec![MoveAction::MoveToPrevious]).await;
+        let parent = world.working("Parent").await;
+        let child = world.child(&parent, "Child").await;
+        set(&world, child.task, "CANCELLED").await;
+        assert_eq!(parent.step().await, "In Progress");
+        assert_eq!(parent.card().await.pending_move_step_id, Some(world.step("Backlog")));
+        world.restart().await;
+        world.run().await;
+        assert_eq!(parent.step().await, "Backlog", "the restart ended the turn");
+    }
+
+    async fn a_parent_without_a_live_session_or_without_parts_stays(db: TestDb) {
+        let world = World::new(db).await;
+        events(&world, "Review", |e| e.on_children_completed = vec![MoveAction::MoveToNext]).await;
+        let parent = world.resting("Parent").await;
+        let child = world.child(&parent, "Child").await;
+        world.board().session_stop(&OPERATOR, parent.session).await.unwrap();
+        set(&world, child.task, "done").await;
+        assert_eq!(parent.step().await, "Review");
+        world.board().session_resume(&OPERATOR, parent.session).await.unwrap();
+        world.run().await;
+        world.board().task_delete(&OPERATOR, child.task).await.unwrap();
+        assert_eq!(parent.step().await, "Review", "no parts, no event");
+    }
+
+    async fn a_parent_that_waits_for_its_own_parent_moves_after_that(db: TestDb) {
+        let world = World::new(db).await;
+        events(&world, "In Progress", |e| e.on_children_completed = vec![MoveAction::MoveToPrevious]).await;
+        let (root, middle) = world.family().await;
+        let leaf = world.child(&middle, "Leaf").await;
+        let question = middle.ask_and_wait("Which?").await;
+        world.run().await;
+        set(&world, leaf.task, "done").await;
+        assert_eq!(middle.step().await, "In Progress");
+        root.reply(&middle, question, "This.").await.unwrap();
+        world.run().await;
+        middle.end_turn().await;
+        world.run().await;
+        assert_eq!(middle.step().await, "Backlog");
+    }
+}
