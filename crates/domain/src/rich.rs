@@ -280,13 +280,13 @@ mod tests {
     use super::*;
     use serde_json::{Value, json};
 
-    fn shown(blocks: Value) -> Result<RichOutput, Refusal> {
+    fn shown(blocks: &Value) -> Result<RichOutput, Refusal> {
         let input = json!({"version": 1, "title": "T", "blocks": blocks});
         let input: RichInput = serde_json::from_value(input).unwrap();
         read(input, 100)
     }
 
-    fn chart(csv: &str, more: Value) -> Value {
+    fn chart(csv: &str, more: &Value) -> Value {
         let mut block = json!({"type": "chart", "kind": "line", "title": "C", "csv": csv});
         for (name, value) in more.as_object().unwrap() {
             block[name] = value.clone();
@@ -297,7 +297,7 @@ mod tests {
     #[test]
     fn a_table_becomes_labels_and_numbers() {
         let csv = "day,\"ms, p50\",ms p99\r\nMon,1.5,\nTue,-2,3e2\n";
-        let output = shown(chart(csv, json!({"unit": "ms"}))).unwrap();
+        let output = shown(&chart(csv, &json!({"unit": "ms"}))).unwrap();
         let Block::Chart(chart) = &output.blocks[0] else {
             panic!("no chart");
         };
@@ -319,7 +319,7 @@ mod tests {
     #[test]
     fn columns_are_chosen_by_name() {
         let csv = "a,b,c\n1,x,2\n3,y,4";
-        let output = shown(chart(csv, json!({"x": "b", "series": ["c"]}))).unwrap();
+        let output = shown(&chart(csv, &json!({"x": "b", "series": ["c"]}))).unwrap();
         let Block::Chart(chart) = &output.blocks[0] else {
             panic!("no chart");
         };
@@ -330,7 +330,7 @@ mod tests {
     #[test]
     fn tables_that_cannot_be_drawn_are_refused() {
         let rows = |count: usize| format!("x,y\n{}", "a,1\n".repeat(count));
-        assert!(shown(chart(&rows(100), json!({}))).is_ok());
+        assert!(shown(&chart(&rows(100), &json!({}))).is_ok());
         for csv in [
             "",
             "x,y",
@@ -345,17 +345,17 @@ mod tests {
             "a,b,c,d,e,f\nx,1,2,3,4,5",
             rows(101).as_str(),
         ] {
-            assert!(shown(chart(csv, json!({}))).is_err(), "{csv:?}");
+            assert!(shown(&chart(csv, &json!({}))).is_err(), "{csv:?}");
         }
         for more in [
             json!({"x": "z"}),
             json!({"series": ["z"]}),
             json!({"series": ["y", "y"]}),
         ] {
-            assert!(shown(chart("x,y\na,1", more)).is_err());
+            assert!(shown(&chart("x,y\na,1", &more)).is_err());
         }
         let long = format!("x,y\na,1\n{}", " ".repeat(MAX_CSV));
-        assert!(shown(chart(&long, json!({}))).is_err());
+        assert!(shown(&chart(&long, &json!({}))).is_err());
     }
 
     #[test]
@@ -363,14 +363,14 @@ mod tests {
         let metric = json!({"label": "Tests", "value": "214", "unit": "passed"});
         let metrics =
             |count: usize| json!([{"type": "metrics", "items": vec![metric.clone(); count]}]);
-        assert!(shown(metrics(6)).is_ok());
-        assert!(shown(metrics(7)).is_err());
-        assert!(shown(metrics(0)).is_err());
+        assert!(shown(&metrics(6)).is_ok());
+        assert!(shown(&metrics(7)).is_err());
+        assert!(shown(&metrics(0)).is_err());
         let file = json!({"type": "file", "path": "report.md"});
-        assert!(shown(json!(vec![file.clone(); 4])).is_ok());
-        assert!(shown(json!(vec![file.clone(); 5])).is_err());
-        assert!(shown(json!([])).is_err());
-        let refusal = shown(json!([file, {"type": "file", "path": ""}])).unwrap_err();
+        assert!(shown(&json!(vec![file.clone(); 4])).is_ok());
+        assert!(shown(&json!(vec![file.clone(); 5])).is_err());
+        assert!(shown(&json!([])).is_err());
+        let refusal = shown(&json!([file, {"type": "file", "path": ""}])).unwrap_err();
         assert!(refusal.message.starts_with("blocks[1].path"));
         let input = |value: Value| serde_json::from_value::<RichInput>(value);
         let good = json!({"version": 1, "title": "T", "blocks": [file]});

@@ -50,7 +50,8 @@ pub(super) fn tools() -> Vec<Tool> {
 }
 
 fn object(properties: Value, required: &[&str]) -> Value {
-    let mut schema = json!({"type": "object", "properties": properties});
+    let mut schema = json!({"type": "object"});
+    schema["properties"] = properties;
     if !required.is_empty() {
         schema["required"] = json!(required);
     }

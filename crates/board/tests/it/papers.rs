@@ -109,7 +109,7 @@ store::on_both_engines! {
         let shown = board.rich_show(&agent.actor(), input(json!([chart])), 200).await.unwrap();
         let page = ConversationPage { message_types: vec![MessageType::Content], ..ConversationPage::default() };
         let page = board.conversation(&Actor::Operator, agent.task, &page).await.unwrap();
-        assert_eq!(page.messages, [shown.clone()]);
+        assert_eq!(page.messages, std::slice::from_ref(&shown));
         assert!(shown.turn_id.is_some(), "it belongs to the running turn");
         let output: RichOutput = serde_json::from_value(shown.metadata["rich_output"].clone()).unwrap();
         assert_eq!(output.title, "Load");

@@ -16,23 +16,27 @@ use std::sync::Arc;
 use tokio::sync::Barrier;
 
 /// Runs both at the same moment.
-pub(crate) async fn at_once<A: Send + 'static, B: Send + 'static>(
+pub(crate) fn at_once<A: Send + 'static, B: Send + 'static>(
     one: impl Future<Output = A> + Send + 'static,
     two: impl Future<Output = B> + Send + 'static,
-) -> (A, B) {
-    let start = Arc::new(Barrier::new(2));
-    let first = tokio::spawn({
-        let start = start.clone();
-        async move {
+) -> impl Future<Output = (A, B)> {
+    // On the heap: whole operations of the board are large to hand around.
+    let (one, two) = (Box::pin(one), Box::pin(two));
+    async move {
+        let start = Arc::new(Barrier::new(2));
+        let first = tokio::spawn({
+            let start = start.clone();
+            async move {
+                start.wait().await;
+                one.await
+            }
+        });
+        let second = tokio::spawn(async move {
             start.wait().await;
-            one.await
-        }
-    });
-    let second = tokio::spawn(async move {
-        start.wait().await;
-        two.await
-    });
-    (first.await.unwrap(), second.await.unwrap())
+            two.await
+        });
+        (first.await.unwrap(), second.await.unwrap())
+    }
 }
 
 fn answer(

@@ -257,10 +257,14 @@ impl World {
 }
 
 /// What is to happen soon; a test that would wait for ever has failed.
-pub(crate) async fn soon<T>(what: impl Future<Output = T>) -> T {
-    tokio::time::timeout(Duration::from_secs(20), what)
-        .await
-        .expect("it happens within the deadline")
+pub(crate) fn soon<T>(what: impl Future<Output = T>) -> impl Future<Output = T> {
+    // On the heap: whole operations of the board are large to hand around.
+    let what = Box::pin(what);
+    async move {
+        tokio::time::timeout(Duration::from_secs(20), what)
+            .await
+            .expect("it happens within the deadline")
+    }
 }
 
 /// A task with a title and a first prompt.

@@ -89,7 +89,7 @@ store::on_both_engines! {
         }
         write(&db.store, async |tx| delete(tx, gone.id).await).await.unwrap();
         assert_eq!(stored(&db.store, gone.id).await, None);
-        assert_eq!(read(&db.store, async |db| list(db, task.id).await).await, [stays.clone()]);
+        assert_eq!(read(&db.store, async |db| list(db, task.id).await).await, std::slice::from_ref(&stays));
         let waits = read(&db.store, async |db| store::queue::list_by_task(db, task.id).await).await;
         assert_eq!(waits.len(), 1);
         assert_eq!(waits[0].session_id, stays.id);

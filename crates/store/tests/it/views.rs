@@ -192,9 +192,11 @@ store::on_both_engines! {
         // A page shows the edges of its own tasks, also to tasks beyond it.
         let page = TaskFilter { limit: 1, ..TaskFilter::default() };
         let page = read(&db.store, async |db| tasks(db, &page).await).await;
+        let page: Vec<TaskView> = page.into_iter().map(unmarked).collect();
         assert_eq!(page, [TaskView { blocks: vec![waits.id], ..bare_view(&first) }]);
         let page = TaskFilter { after: Some(done.id), by_age: true, limit: 5, ..TaskFilter::default() };
-        assert_eq!(read(&db.store, async |db| tasks(db, &page).await).await, [expected]);
+        let page: Vec<TaskView> = read(&db.store, async |db| tasks(db, &page).await).await.into_iter().map(unmarked).collect();
+        assert_eq!(page, [expected]);
     }
 
     async fn a_move_that_waits_shows_on_its_task(db: TestDb) {

@@ -10,6 +10,7 @@ use crate::components::moment::{LocalTime, RelativeTime};
 use crate::components::states::{EmptyState, ErrorState, Skeleton};
 use crate::error::AppError;
 use crate::i18n::{Locale, t};
+use domain::ids::PlanRevisionId;
 use domain::plan::{PlanAuthorKind, PlanRevisionEntry, RestorePlan};
 use leptos::prelude::*;
 use leptos::task::spawn_local;
@@ -59,9 +60,9 @@ impl List {
     }
 
     /// Reads the text of a revision and shows what has changed since.
-    fn compare(self, entry: PlanRevisionEntry) {
+    fn compare(self, revision: PlanRevisionId) {
         spawn_local(async move {
-            match plan_revision(self.editor.room.id, entry.id).await {
+            match plan_revision(self.editor.room.id, revision).await {
                 Ok(revision) => {
                     let _ = self
                         .compared
@@ -147,7 +148,7 @@ pub(super) fn History(editor: Editor) -> impl IntoView {
                     <For
                         each=move || list.entries.get()
                         key=|entry| (entry.id, entry.revision_version)
-                        children=move |entry| row(list, entry)
+                        children=move |entry| row(list, &entry)
                     />
                 </ol>
                 <Show when=move || list.next.with(Option::is_some)>
@@ -178,14 +179,15 @@ fn author(locale: Locale, entry: &PlanRevisionEntry) -> String {
     }
 }
 
-fn row(list: List, entry: PlanRevisionEntry) -> impl IntoView {
+fn row(list: List, entry: &PlanRevisionEntry) -> impl IntoView + use<> {
     let locale = list.editor.room.locale;
-    let who = author(locale, &entry);
+    let who = author(locale, entry);
     let brought_back = entry
         .revert_of_revision_id
         .is_some()
         .then(|| view! { <span class="text-12 text-muted">{t!(locale, plan.is_restore)}</span> });
-    let (for_compare, for_restore) = (entry.clone(), entry.clone());
+    let (id, updated_at) = (entry.id, entry.updated_at);
+    let for_restore = entry.clone();
     let number = entry.revision_number;
     view! {
         <li class="plan-row" data-testid="plan-revision-row">
@@ -194,13 +196,13 @@ fn row(list: List, entry: PlanRevisionEntry) -> impl IntoView {
                 <span class="truncate">{who}</span>
                 {brought_back}
                 <span class="text-12 text-muted">
-                    <RelativeTime at=entry.updated_at/> " · " <LocalTime at=entry.updated_at/>
+                    <RelativeTime at=updated_at/> " · " <LocalTime at=updated_at/>
                 </span>
             </span>
             <span class="flex gap-1">
                 <Button
                     weight=Weight::Quiet
-                    on_press=Callback::new(move |()| list.compare(for_compare.clone()))
+                    on_press=Callback::new(move |()| list.compare(id))
                     test_id="plan-revision-compare-button"
                 >
                     {t!(locale, plan.compare)}

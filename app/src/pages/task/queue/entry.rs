@@ -205,7 +205,7 @@ fn Actions(desk: Desk, id: PromptId, entry: Memo<Option<QueuedView>>) -> impl In
 fn remove(room: Room, id: PromptId) {
     if let Some(session) = room.shown.get_untracked() {
         change(room, session, |entries| {
-            entries.retain(|entry| entry.id != id)
+            entries.retain(|entry| entry.id != id);
         });
     }
     room.act(prompt_remove(id));
