@@ -24,6 +24,7 @@ pub fn ParentWait(
         blocked_effect,
         created_at,
         parent_cannot_answer,
+        parent_rests,
         ..
     } = question;
     let prompts = questions
@@ -56,6 +57,12 @@ pub fn ParentWait(
                 })}
             {parent_cannot_answer
                 .then(|| view! { <p class="pl-6 text-13 text-waiting">{t!(locale, question.parent_cannot_answer)}</p> })}
+            {parent_rests
+                .then(|| {
+                    view! {
+                        <p class="pl-6 text-13 text-waiting" data-testid="parent-question-rests">{t!(locale, question.parent_rests)}</p>
+                    }
+                })}
             <p class="pl-6 text-12 text-muted">{t!(locale, question.replaces)}</p>
         </div>
     }

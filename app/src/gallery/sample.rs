@@ -276,5 +276,6 @@ pub(super) fn parent_question(parent_cannot_answer: bool) -> ParentQuestionView 
         status: QuestionStatus::Pending,
         created_at: minutes_ago(12),
         parent_cannot_answer,
+        parent_rests: false,
     }
 }

@@ -66,6 +66,13 @@ impl Board {
             Some(question) => {
                 let parent = store::tasks::find(&mut db, question.parent_task_id).await?;
                 let sessions = store::sessions::list(&mut db, question.parent_task_id).await?;
+                let target = target_session(&sessions);
+                let parent_rests = match target {
+                    Some(session) if question.delivered_at.is_some() && !session.state.is_busy() => {
+                        store::queue::list(&mut db, session.id).await?.is_empty()
+                    }
+                    Some(_) | None => false,
+                };
                 Some(ParentQuestionView {
                     id: question.id,
                     child_task_id: question.child_task_id,
@@ -77,7 +84,8 @@ impl Board {
                     blocked_effect: question.blocked_effect,
                     status: question.status,
                     created_at: question.created_at,
-                    parent_cannot_answer: target_session(&sessions).is_none(),
+                    parent_cannot_answer: target.is_none(),
+                    parent_rests,
                 })
             }
             None => None,

@@ -409,6 +409,8 @@ pub struct ParentQuestionView {
     pub created_at: Timestamp,
     /// The parent has no session that could answer (rulings 4).
     pub parent_cannot_answer: bool,
+    /// The parent's agent has had the question, its turn is over, and nothing waits for it: no answer comes by itself.
+    pub parent_rests: bool,
 }
 
 /// A bundle of questions to the operator.

@@ -202,6 +202,29 @@ store::on_both_engines! {
         assert_eq!(child.last_heard().text, "SQLite.");
     }
 
+    async fn a_parent_that_ends_its_turn_without_an_answer_is_said_to_rest(db: TestDb) {
+        let world = World::new(db).await;
+        let (parent, child) = world.family().await;
+        let rests = async || {
+            let page = world.board().task_page(&Actor::Operator, child.task).await.unwrap();
+            page.parent_question.unwrap().parent_rests
+        };
+        let question = child.ask_and_wait("Which store?").await;
+        assert!(!rests().await, "it is about to be asked");
+        world.run().await;
+        assert!(!rests().await, "it thinks");
+        parent.end_turn().await;
+        world.run().await;
+        assert!(rests().await);
+        // The way out: the operator asks for the answer.
+        parent.operator_says("Answer your child.").await;
+        assert!(!rests().await);
+        world.run().await;
+        parent.reply(&child, question, "SQLite.").await.unwrap();
+        world.run().await;
+        assert_eq!(child.last_heard().text, "SQLite.");
+    }
+
     // D4: terminal, and rulings 4.
     async fn a_parent_without_a_live_session_leaves_the_question_pending_and_the_page_says_so(db: TestDb) {
         let world = World::new(db).await;
