@@ -5,6 +5,8 @@ use crate::Result;
 use crate::entry::{Entry, EntryMoment};
 use crate::moves::MoveTo;
 use crate::placement::Cause;
+use crate::settings::LOOP_WINDOW_MS;
+use crate::standing::active_bundles;
 use crate::transition::{Work, find_step, load_session, queue_and_gate};
 use domain::ids::{SessionId, TaskId};
 use domain::queue;
@@ -12,9 +14,6 @@ use domain::session::{Session, SessionState};
 use domain::task::Task;
 use domain::turn::{Turn, TurnState};
 use domain::workflow::{MoveTrigger, Step, TurnMoment, step_after};
-
-/// How far back moves are counted.
-pub(crate) const LOOP_WINDOW_MS: i64 = 60_000;
 
 impl Work {
     /// `on_turn_start` of the card's step. The session may be another one afterwards than was read: what the step that is
@@ -53,7 +52,7 @@ impl Work {
         by_operator: bool,
     ) -> Result<()> {
         let (rows, gate) = queue_and_gate(&mut self.tx, task, session).await?;
-        let bundles = self.active_bundles(session).await?;
+        let bundles = active_bundles(&mut self.tx, session).await?;
         if gate.parent_question_pending || !bundles.is_empty() {
             store::workflows::clear_signals(&mut self.tx, session.id).await?;
             return Ok(());

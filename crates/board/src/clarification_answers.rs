@@ -16,8 +16,9 @@
 //!
 //! The first claim, answer or skip wins; whoever comes later gets what the first recorded, with `claimed: false`.
 
-use crate::clarifications::{active_bundles, owned};
+use crate::clarifications::owned;
 use crate::prompts::{NewPrompt, check_open};
+use crate::standing::active_bundles;
 use crate::transition::{Work, load_session, load_task};
 use crate::{Actor, Board, BoardError, Result, Topic};
 use domain::clarification::{

@@ -7,6 +7,7 @@
 //! Which bundles still count is decided by [`domain::clarification::standing`] alone. Every transaction that makes one history (a
 //! newer turn is taken, a session ends) expires it through [`Work::expire_history`], so that an open row always counts.
 
+use crate::standing::active_bundles;
 use crate::transition::{Work, load_session, load_task};
 use crate::{Actor, Board, Result, Topic};
 use domain::clarification::{
@@ -24,7 +25,6 @@ use domain::task::TaskCommand;
 use domain::view::ClarificationView;
 use serde_json::{Map, Value, json};
 use std::time::Duration;
-use store::Snapshot;
 
 impl Board {
     /// Puts questions to the operator and answers with the bundle's id; wait for it with [`Self::clarification_wait`]. An
@@ -231,7 +231,7 @@ impl Work {
         let mut session = load_session(&mut self.tx, bundle.session_id).await?;
         if was_live
             && !session.state.is_terminal()
-            && self.active_bundles(&session).await?.is_empty()
+            && active_bundles(&mut self.tx, &session).await?.is_empty()
             && store::turns::open(&mut self.tx, session.id)
                 .await?
                 .is_some()
@@ -275,14 +275,6 @@ impl Work {
         Ok(())
     }
 
-    /// The open bundles of a session that still count, with how they stand.
-    pub(crate) async fn active_bundles(
-        &mut self,
-        session: &Session,
-    ) -> Result<Vec<(Clarification, Standing)>> {
-        active_bundles(&mut self.tx, session).await
-    }
-
     /// The session's turn is over: nobody waits any more for what it asked.
     pub(crate) async fn detach_bundles(&mut self, session: SessionId) -> Result<()> {
         let Some(turn) = store::turns::current(&mut self.tx, session).await? else {
@@ -314,26 +306,6 @@ impl Work {
         }
         Ok(())
     }
-}
-
-/// See [`Work::active_bundles`].
-pub(crate) async fn active_bundles(
-    db: &mut Snapshot,
-    session: &Session,
-) -> Result<Vec<(Clarification, Standing)>> {
-    let open = store::clarifications::open_of_session(db, session.id).await?;
-    if open.is_empty() {
-        return Ok(Vec::new());
-    }
-    let current = store::turns::current(db, session.id).await?;
-    Ok(open
-        .into_iter()
-        .map(|bundle| {
-            let stands = standing(&bundle, current, session.state);
-            (bundle, stands)
-        })
-        .filter(|(_, stands)| *stands != Standing::Over)
-        .collect())
 }
 
 /// A bundle that the actor may know of: the operator every one, an agent its own. Everybody else is told that there is none.

@@ -3,8 +3,7 @@
 //! Runs once an entry, when the card has its place; a card that waits for one enters at its promotion.
 
 use crate::Result;
-use crate::launches::prompt_of;
-use crate::prompts::{NewPrompt, target_session};
+use crate::prompts::{DEFERRED_LAUNCH, NewPrompt, target_session};
 use crate::transition::{Work, find_step, load_session};
 use domain::dependency::LaunchIntent;
 use domain::ids::MoveId;
@@ -102,7 +101,7 @@ impl Work {
             prompt.lane = Lane::Express;
         }
         match launch {
-            Some(_) if prompt.dedupe_key.as_deref() == Some(crate::launches::KEY) => {
+            Some(_) if prompt.dedupe_key.as_deref() == Some(DEFERRED_LAUNCH) => {
                 store::launches::set_launched(&mut self.tx, task.id, true).await?;
             }
             Some(_) => {
@@ -234,7 +233,7 @@ impl Work {
                 let text = step.prompt.replace("{{task_prompt}}", description);
                 Some(NewPrompt::plain(joined(&before, &text), QueuedBy::Workflow))
             } else if let Some(launch) = start {
-                Some(prompt_of(launch))
+                Some(NewPrompt::from(launch))
             } else if has_started {
                 let text = format!("Go on with this task: it was moved to \"{}\".", step.name);
                 Some(NewPrompt::plain(text, QueuedBy::Workflow))

@@ -4,7 +4,7 @@
 //! start under way is marked, so that two paths to it (the last predecessor, the promotion) make one.
 
 use crate::entry::{Entry, EntryMoment};
-use crate::prompts::NewPrompt;
+use crate::prompts::{DEFERRED_LAUNCH, NewPrompt};
 use crate::transition::{Work, find_step, load_task};
 use crate::{Actor, Result};
 use domain::dependency::{LaunchIntent, blocked_reason};
@@ -15,19 +15,6 @@ use domain::queue::{QueuedPrompt, QueuedState};
 use domain::session::{SessionCommand, SessionState};
 use domain::task::Task;
 use store::launches::DeferredLaunch;
-
-/// The dedupe key of the prompt that such a start sends.
-pub(crate) const KEY: &str = "deferred_launch";
-
-/// The prompt of a start that waits.
-pub(crate) fn prompt_of(launch: &DeferredLaunch) -> NewPrompt {
-    NewPrompt {
-        metadata: launch.metadata.clone(),
-        sender: launch.sender_task_id.zip(launch.sender_session_id),
-        dedupe_key: Some(KEY.to_owned()),
-        ..NewPrompt::plain(launch.prompt.clone(), launch.queued_by)
-    }
-}
 
 impl Work {
     /// Stores the start of a new task for later.
@@ -109,17 +96,19 @@ impl Work {
         let waits = store::queue::list(&mut self.tx, session.id).await?;
         let left = waits
             .iter()
-            .find(|row| row.dedupe_key.as_deref() == Some(KEY));
+            .find(|row| row.dedupe_key.as_deref() == Some(DEFERRED_LAUNCH));
         match left {
             Some(row) if row.state == QueuedState::Attempted || row.content == launch.prompt => {
                 self.effect(EffectKind::Dispatch, &session, None).await?;
             }
             Some(row) => {
                 store::queue::delete(&mut self.tx, row.id).await?;
-                self.admit(&task, &mut session, prompt_of(&launch)).await?;
+                self.admit(&task, &mut session, NewPrompt::from(&launch))
+                    .await?;
             }
             None => {
-                self.admit(&task, &mut session, prompt_of(&launch)).await?;
+                self.admit(&task, &mut session, NewPrompt::from(&launch))
+                    .await?;
             }
         }
         store::launches::set_launched(&mut self.tx, id, true).await?;
@@ -128,7 +117,7 @@ impl Work {
 
     /// A prompt has reached its agent, or was taken back: when it was that of a deferred launch, nothing waits any more.
     pub(crate) async fn launch_is_over(&mut self, row: &QueuedPrompt) -> Result<()> {
-        if row.dedupe_key.as_deref() == Some(KEY) {
+        if row.dedupe_key.as_deref() == Some(DEFERRED_LAUNCH) {
             store::launches::delete(&mut self.tx, row.task_id).await?;
         }
         Ok(())

@@ -1,9 +1,9 @@
 //! Moving cards: at once, or when the turn of the card's agent has ended (task-domain section 7).
 
-use crate::advance::LOOP_WINDOW_MS;
 use crate::entry::{Entry, EntryMoment};
 use crate::placement::Cause;
 use crate::prompts::check_open;
+use crate::settings::LOOP_WINDOW_MS;
 use crate::transition::{Work, find_step, load_session, load_task};
 use crate::{Actor, Board, BoardError, Result};
 use domain::error::{ErrorCode, Refusal};

@@ -68,7 +68,9 @@ impl Board {
                 let sessions = store::sessions::list(&mut db, question.parent_task_id).await?;
                 let target = target_session(&sessions);
                 let parent_rests = match target {
-                    Some(session) if question.delivered_at.is_some() && !session.state.is_busy() => {
+                    Some(session)
+                        if question.delivered_at.is_some() && !session.state.is_busy() =>
+                    {
                         store::queue::list(&mut db, session.id).await?.is_empty()
                     }
                     Some(_) | None => false,

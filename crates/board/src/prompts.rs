@@ -13,6 +13,7 @@ use domain::session::{FreshStart, Session, SessionCommand, SessionState};
 use domain::task::Task;
 use domain::view::{DeliveryStatus, MessageOutcome};
 use serde_json::{Map, Value};
+use store::launches::DeferredLaunch;
 
 /// A prompt before it is admitted.
 #[derive(Debug)]
@@ -44,6 +45,21 @@ impl NewPrompt {
             question_id: None,
             answer_for_question_id: None,
             dedupe_key: None,
+        }
+    }
+}
+
+/// The dedupe key of the prompt with which a deferred launch starts its task.
+pub(crate) const DEFERRED_LAUNCH: &str = "deferred_launch";
+
+impl From<&DeferredLaunch> for NewPrompt {
+    /// The prompt of a start that waits.
+    fn from(launch: &DeferredLaunch) -> Self {
+        Self {
+            metadata: launch.metadata.clone(),
+            sender: launch.sender_task_id.zip(launch.sender_session_id),
+            dedupe_key: Some(DEFERRED_LAUNCH.to_owned()),
+            ..Self::plain(launch.prompt.clone(), launch.queued_by)
         }
     }
 }
@@ -192,7 +208,7 @@ impl Work {
     ) -> Result<MessageOutcome> {
         let (rows, gate) = queue_and_gate(&mut self.tx, task, session).await?;
         let reserved = prompt.question_id.is_some() || prompt.answer_for_question_id.is_some();
-        let deferred = prompt.dedupe_key.as_deref() == Some(crate::launches::KEY);
+        let deferred = prompt.dedupe_key.as_deref() == Some(DEFERRED_LAUNCH);
         if prompt.queued_by == QueuedBy::User && !deferred {
             // Started by hand: what waited to start it is no longer wanted.
             store::launches::delete(&mut self.tx, task.id).await?;

@@ -4,6 +4,9 @@ use domain::guards::Guards;
 use domain::queue::merge::AutoMerge;
 use std::path::PathBuf;
 
+/// How far back moves are counted.
+pub(crate) const LOOP_WINDOW_MS: i64 = 60_000;
+
 /// The limits in force.
 #[derive(Debug, Clone)]
 pub struct Settings {

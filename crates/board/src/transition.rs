@@ -4,8 +4,8 @@
 //! follow-ups the rule named, and wakes nobody before the commit. What follows from an end (a session that ends takes its
 //! turn, questions, permissions and tokens with it) is here too, so that no way of ending can forget a part of it.
 
-use crate::clarifications::active_bundles;
-use crate::settle::Due;
+use crate::due::Due;
+use crate::standing::active_bundles;
 use crate::{Board, BoardError, Clock, Result, Settings, Signals, Topic};
 use domain::clarification::{Clarification, ClarificationCommand, ClarificationStatus, Standing};
 use domain::effect::EffectKind;
