@@ -7,6 +7,7 @@ use super::glyph::Glyph;
 use super::icon::Icon;
 use crate::i18n::{t, use_locale};
 use leptos::prelude::*;
+use std::sync::Arc;
 use std::time::Duration;
 use wasm_bindgen::JsCast;
 use web_sys::HtmlElement;
@@ -14,10 +15,11 @@ use web_sys::HtmlElement;
 const STAY: Duration = Duration::from_secs(6);
 const MOST: usize = 4;
 
-/// What can be done about a notice: a word and the deed.
-type Action = (String, Callback<()>);
+/// What can be done about a notice: a word and the deed. A `Callback` would go with the view that it was made in, and a notice
+/// outlives that: it is often about what has just been taken away.
+type Action = (String, Arc<dyn Fn() + Send + Sync>);
 
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 struct Toast {
     id: u32,
     text: String,
@@ -52,9 +54,10 @@ impl Toasts {
         self,
         text: impl Into<String>,
         word: impl Into<String>,
-        follow_up: Callback<()>,
+        follow_up: impl Fn() + Send + Sync + 'static,
     ) {
-        let id = self.push(text.into(), false, Some((word.into(), follow_up)));
+        let action = (word.into(), Arc::new(follow_up) as Arc<_>);
+        let id = self.push(text.into(), false, Some(action));
         set_timeout(move || self.dismiss(id), 2 * STAY);
     }
 
@@ -137,7 +140,7 @@ pub fn Toaster() -> impl IntoView {
                     {toast.action.map(|(word, follow_up)| {
                         let on_press = Callback::new(move |()| {
                             toasts.dismiss(toast.id);
-                            follow_up.run(());
+                            follow_up();
                         });
                         view! { <Button weight=Weight::Quiet on_press>{word}</Button> }
                     })}

@@ -113,7 +113,7 @@ fn Form(parent: TaskId, title: RwSignal<String>, prompt: RwSignal<String>) -> im
                     open.set(false);
                     let address = paths::task(created.task.id);
                     let done = t!(locale, board.created, title = created.task.title);
-                    let open = Callback::new(move |()| navigate(&address, Default::default()));
+                    let open = move || navigate(&address, Default::default());
                     toasts.done_with(done, t!(locale, board.open), open);
                 }
                 Err(error) => {

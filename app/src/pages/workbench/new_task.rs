@@ -111,7 +111,7 @@ fn Form(
                         navigate(&address, Default::default());
                     } else {
                         let done = t!(locale, board.created, title = created.task.title);
-                        let open = Callback::new(move |()| navigate(&address, Default::default()));
+                        let open = move || navigate(&address, Default::default());
                         toasts.done_with(done, t!(locale, board.open), open);
                     }
                 }

@@ -243,7 +243,7 @@ impl Workbench {
         match moved.disposition {
             Disposition::Deferred => {
                 let said = t!(self.locale, board.moves_later, title = title, step = step);
-                let undo = Callback::new(move |()| self.withdraw_move(task));
+                let undo = move || self.withdraw_move(task);
                 self.toasts
                     .done_with(said, t!(self.locale, board.undo), undo);
             }
@@ -278,7 +278,7 @@ impl Workbench {
         spawn_local(async move {
             let answer = task_archive(task).await;
             if answer.is_ok() {
-                let undo = Callback::new(move |()| self.unarchive(task));
+                let undo = move || self.unarchive(task);
                 self.toasts
                     .done_with(done, t!(self.locale, board.undo), undo);
             }

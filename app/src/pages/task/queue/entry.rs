@@ -224,7 +224,7 @@ fn remove_own(room: Room, id: PromptId) {
     });
     let Some((at, content)) = taken else { return };
     let locale = room.locale;
-    let undo = Callback::new(move |()| {
+    let undo = move || {
         let content = content.clone();
         spawn_local(async move {
             let put_back = async {
@@ -250,7 +250,7 @@ fn remove_own(room: Room, id: PromptId) {
             }
             room.reread();
         });
-    });
+    };
     spawn_local(async move {
         match prompt_remove(id).await {
             Ok(_) => room
