@@ -78,9 +78,7 @@ impl Board {
             return Ok(Next::Rest);
         };
         // Also a node that has an agent, but whose lease ran out and was taken meanwhile, is given nothing more.
-        if session.holder.as_deref().is_some_and(|h| h != node)
-            && session.lease_until >= Some(work.now)
-        {
+        if session.is_held_by_other(node) && session.lease_until >= Some(work.now) {
             return Ok(Next::Rest);
         }
         let (rows, gate) = queue_and_gate(&mut work.tx, &task, &session).await?;

@@ -152,7 +152,7 @@ impl Work {
     /// The session that works in a step: of the step's own profile, when it pins one, and the primary from then on; else the one
     /// that prompts to the task go to.
     pub(crate) async fn session_for_step(&mut self, task: &Task, step: &Step) -> Result<Session> {
-        let session = match step.agent_profile_id {
+        let mut session = match step.agent_profile_id {
             None => return self.ensure_session(task).await,
             Some(pinned) => {
                 let sessions = store::sessions::list(&mut self.tx, task.id).await?;
@@ -168,20 +168,9 @@ impl Work {
                 }
             }
         };
-        self.make_primary(session).await
-    }
-
-    async fn make_primary(&mut self, mut session: Session) -> Result<Session> {
-        if session.is_primary {
-            return Ok(session);
+        if !session.is_primary {
+            self.make_primary(&mut session).await?;
         }
-        let sessions = store::sessions::list(&mut self.tx, session.task_id).await?;
-        for mut other in sessions.into_iter().filter(|s| s.is_primary) {
-            other.is_primary = false;
-            self.save_session(&mut other).await?;
-        }
-        session.is_primary = true;
-        self.save_session(&mut session).await?;
         Ok(session)
     }
 

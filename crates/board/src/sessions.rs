@@ -9,7 +9,7 @@ use domain::event::{EventKind, NewEvent};
 use domain::ids::{SessionId, TaskId};
 use domain::question::QuestionCommand;
 use domain::session::{Session, SessionCommand, check_name, successor};
-use domain::task::{Task, TaskCommand, TitleMode};
+use domain::task::{TaskCommand, TitleMode};
 use domain::turn::Turn;
 use domain::view::SessionView;
 
@@ -131,13 +131,11 @@ impl Board {
         let mut session = load_session(&mut work.tx, id).await?;
         if !session.is_primary {
             let task = load_task(&mut work.tx, session.task_id).await?;
-            let sessions = store::sessions::list(&mut work.tx, task.id).await?;
-            if let Some(mut before) = sessions.into_iter().find(|s| s.is_primary) {
-                before.is_primary = false;
-                work.save_session(&mut before).await?;
+            if let Some(before) = work.make_primary(&mut session).await? {
                 work.session_info_event(&before).await?;
             }
-            work.set_primary(&task, &mut session).await?;
+            work.session_info_event(&session).await?;
+            work.task_event(&task).await?;
             work.commit().await?;
         }
         self.session_get(actor, id).await
@@ -168,7 +166,10 @@ impl Board {
         if session.is_primary
             && let Some(next) = successor(&left)
         {
-            work.set_primary(&task, &mut next.clone()).await?;
+            let mut next = next.clone();
+            work.make_primary(&mut next).await?;
+            work.session_info_event(&next).await?;
+            work.task_event(&task).await?;
         }
         if let Some(target) = target_session(&left) {
             work.deliver_waiting_questions(&task, target).await?;
@@ -243,12 +244,17 @@ impl Board {
 }
 
 impl crate::transition::Work {
-    /// Makes a session of `task` its primary one; no other is.
-    async fn set_primary(&mut self, task: &Task, session: &mut Session) -> Result<()> {
+    /// Makes a session the primary one of its task, and gives the one that was, if there was another.
+    pub(crate) async fn make_primary(&mut self, session: &mut Session) -> Result<Option<Session>> {
+        let sessions = store::sessions::list(&mut self.tx, session.task_id).await?;
+        let mut before = sessions.into_iter().find(|s| s.is_primary);
+        if let Some(before) = &mut before {
+            before.is_primary = false;
+            self.save_session(before).await?;
+        }
         session.is_primary = true;
         self.save_session(session).await?;
-        self.session_info_event(session).await?;
-        self.task_event(task).await
+        Ok(before)
     }
 
     async fn session_info_event(&mut self, session: &Session) -> Result<()> {
