@@ -22,6 +22,7 @@ pub mod diagnostics;
 pub mod error;
 pub mod feed;
 pub mod http;
+pub mod jobs;
 pub mod known_agents;
 pub mod log;
 pub mod mcp;

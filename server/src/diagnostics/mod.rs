@@ -3,9 +3,7 @@
 //! The lines are kept in memory only, as many as fit; the oldest go first. What pages report of themselves is logged like
 //! everything else, under a target of its own, and told apart by it here.
 
-mod redact;
-
-pub use redact::redact;
+pub use domain::redact::redact;
 
 use std::collections::VecDeque;
 use std::fmt::Write;
