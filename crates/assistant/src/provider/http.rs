@@ -6,7 +6,6 @@ use bytes::Bytes;
 use reqwest::header::HeaderMap;
 use reqwest::{Response, StatusCode, redirect};
 use serde_json::Value;
-use std::sync::Once;
 use std::time::Duration;
 use time::OffsetDateTime;
 use time::format_description::well_known::Rfc2822;
@@ -32,7 +31,6 @@ pub(super) struct Http {
 
 impl Http {
     pub(super) fn new(endpoint: &Endpoint) -> Result<Self, ProviderError> {
-        install_tls();
         let provider = endpoint.kind.name();
         let client = reqwest::Client::builder()
             .connect_timeout(CONNECT)
@@ -255,14 +253,6 @@ pub(super) fn retry_after(headers: &HeaderMap) -> Option<Duration> {
             )
         })?;
     Some(Duration::from_secs_f64(seconds.min(MAX_WAIT.as_secs_f64())))
-}
-
-/// TLS needs a provider of cryptography, once a process; somebody else may have chosen one already.
-fn install_tls() {
-    static ONCE: Once = Once::new();
-    ONCE.call_once(|| {
-        let _ = rustls::crypto::ring::default_provider().install_default();
-    });
 }
 
 #[cfg(test)]
