@@ -26,6 +26,7 @@ mod effects;
 mod entry;
 mod events;
 mod inbox;
+mod jobs;
 mod launch;
 mod launches;
 mod messages;
@@ -58,6 +59,10 @@ pub use clock::Clock;
 pub use delivery::{Delivery, Next, TurnOutcome};
 pub use diagnostics::Facts;
 pub use error::{BoardError, Result};
+pub use jobs::{
+    Accepted, Canceller, Claim, Failed, Held, JobCounts, JobQuery, JobSettings, JobStats, Notice,
+    Renewal, Viewer,
+};
 pub use launch::{LaunchPlan, LaunchReport};
 pub use recovery::Recovered;
 pub use settings::Settings;
@@ -77,6 +82,7 @@ pub struct Board {
     clock: Clock,
     settings: Arc<Settings>,
     signals: Signals,
+    job_counts: Arc<JobCounts>,
     /// The name under which this process works, once it does.
     node: Arc<OnceLock<String>>,
 }
@@ -90,6 +96,7 @@ impl Board {
             clock,
             settings: Arc::new(settings),
             signals: Signals::new(),
+            job_counts: Arc::default(),
             node: Arc::default(),
         }
     }

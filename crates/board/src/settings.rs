@@ -1,5 +1,6 @@
 //! Limits that an installation may change.
 
+use crate::jobs::JobSettings;
 use domain::guards::Guards;
 use domain::queue::merge::AutoMerge;
 use std::path::PathBuf;
@@ -35,6 +36,8 @@ pub struct Settings {
     pub plan_merge_ms: i64,
     /// How long the event log reaches back, in milliseconds. A reader who was away longer reads everything again.
     pub events_kept_ms: i64,
+    /// Limits of AI jobs.
+    pub jobs: JobSettings,
     /// Where the folders of tasks are made that name none of their own.
     pub workspaces_dir: PathBuf,
 }
@@ -54,6 +57,7 @@ impl Default for Settings {
             max_automatic_moves: 30,
             plan_merge_ms: 5 * 60 * 1_000,
             events_kept_ms: 7 * 24 * 60 * 60 * 1_000,
+            jobs: JobSettings::default(),
             workspaces_dir: PathBuf::from("workspaces"),
         }
     }

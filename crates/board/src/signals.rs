@@ -16,6 +16,8 @@ pub enum Topic {
     Clarifications,
     /// A prompt was accepted by an agent, or a turn ended.
     Turns,
+    /// Something happened to an AI job.
+    Jobs,
 }
 
 /// The wake-ups of one process.
@@ -28,6 +30,7 @@ struct Senders {
     effects: watch::Sender<u64>,
     clarifications: watch::Sender<u64>,
     turns: watch::Sender<u64>,
+    jobs: watch::Sender<u64>,
 }
 
 impl Signals {
@@ -38,6 +41,7 @@ impl Signals {
             effects: sender(),
             clarifications: sender(),
             turns: sender(),
+            jobs: sender(),
         }))
     }
 
@@ -47,6 +51,7 @@ impl Signals {
             Topic::Effects => &self.0.effects,
             Topic::Clarifications => &self.0.clarifications,
             Topic::Turns => &self.0.turns,
+            Topic::Jobs => &self.0.jobs,
         }
     }
 

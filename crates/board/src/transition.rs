@@ -5,6 +5,7 @@
 //! turn, questions, permissions and tokens with it) is here too, so that no way of ending can forget a part of it.
 
 use crate::due::Due;
+use crate::jobs::Notes;
 use crate::standing::active_bundles;
 use crate::{Board, BoardError, Clock, Result, Settings, Signals, Topic};
 use domain::clarification::{Clarification, ClarificationCommand, ClarificationStatus, Standing};
@@ -38,6 +39,9 @@ pub(crate) struct Work {
     wake_clarifications: bool,
     wake_turns: bool,
     wake_events: bool,
+    wake_jobs: bool,
+    /// What happened to AI jobs.
+    pub(crate) job_notes: Notes,
     /// What the workflow has to look at before the commit.
     pub(crate) due: Due,
 }
@@ -57,6 +61,8 @@ impl Board {
             wake_clarifications: false,
             wake_turns: false,
             wake_events: false,
+            wake_jobs: false,
+            job_notes: Notes::new(self.job_counts.clone()),
             due: Due::default(),
         })
     }
@@ -91,12 +97,18 @@ impl Work {
             (self.wake_clarifications, Topic::Clarifications),
             (self.wake_turns, Topic::Turns),
             (self.wake_events, Topic::Events),
+            (self.job_notes.committed() || self.wake_jobs, Topic::Jobs),
         ] {
             if wake {
                 self.signals.wake(topic);
             }
         }
         Ok(())
+    }
+
+    /// Wakes who waits for AI jobs although no timeline says anything new.
+    pub(crate) const fn wake_jobs(&mut self) {
+        self.wake_jobs = true;
     }
 
     /// Appends a fact.

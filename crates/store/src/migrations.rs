@@ -39,6 +39,12 @@ const STEPS: &[(i64, &str, &str, &str)] = &[
         include_str!("../migrations/sqlite/0005_people.sql"),
         include_str!("../migrations/postgres/0005_people.sql"),
     ),
+    (
+        6,
+        "jobs",
+        include_str!("../migrations/sqlite/0006_jobs.sql"),
+        include_str!("../migrations/postgres/0006_jobs.sql"),
+    ),
 ];
 
 /// Brings the schema up to date. Concurrent callers wait for one another.

@@ -52,6 +52,7 @@ mod clarifications;
 mod dependencies;
 mod events;
 mod guards;
+mod jobs;
 mod limits;
 mod messages;
 mod model;

@@ -1,0 +1,67 @@
+//! The runs of AI jobs: who worked when, and how it ended.
+
+use crate::row::{Columns, opt, opt_text};
+use crate::{Result, Snapshot, Tx};
+use domain::job::failure::ErrorClass;
+use domain::job::view::AttemptView;
+use domain::job::{Job, JobId};
+use domain::time::Timestamp;
+
+/// A run begins.
+pub async fn begin(tx: &mut Tx, job: &Job, worker: &str, now: Timestamp) -> Result<()> {
+    sqlx::query(
+        "insert into ai_job_attempts (job_id, run, attempt, worker_id, started_at) \
+         values ($1, (select coalesce(max(run), 0) + 1 from ai_job_attempts where job_id = $1), $2, $3, $4)",
+    )
+    .bind(job.id.0)
+    .bind(job.attempt_count)
+    .bind(worker)
+    .bind(now.millis())
+    .execute(tx.connection())
+    .await?;
+    Ok(())
+}
+
+/// The run of a job that has no end yet ends: with a word of the timeline, and with what went wrong, if anything did.
+pub async fn end(
+    tx: &mut Tx,
+    job: JobId,
+    outcome: &str,
+    failure: Option<(ErrorClass, &str)>,
+    now: Timestamp,
+) -> Result<()> {
+    sqlx::query(
+        "update ai_job_attempts set ended_at = $2, outcome = $3, error_class = $4, error = $5 where job_id = $1 and ended_at is null",
+    )
+    .bind(job.0)
+    .bind(now.millis())
+    .bind(outcome)
+    .bind(opt(failure.map(|(class, _)| class).as_ref()))
+    .bind(opt_text(failure.map(|(_, error)| error)))
+    .execute(tx.connection())
+    .await?;
+    Ok(())
+}
+
+/// The runs of a job, oldest first.
+pub async fn of_job(db: &mut Snapshot, job: JobId) -> Result<Vec<AttemptView>> {
+    sqlx::query(
+        "select attempt, worker_id, started_at, ended_at, outcome, error_class, error from ai_job_attempts where job_id = $1 order by run",
+    )
+    .bind(job.0)
+    .fetch_all(db.connection())
+    .await?
+    .iter()
+    .map(|row| {
+        Ok(AttemptView {
+            attempt: row.int("attempt")?,
+            worker_id: row.text("worker_id")?,
+            started_at: row.time("started_at")?,
+            ended_at: row.opt_time("ended_at")?,
+            outcome: row.opt_text("outcome")?,
+            error_class: row.opt_word("error_class", ErrorClass::parse)?,
+            error: row.opt_text("error")?,
+        })
+    })
+    .collect()
+}

@@ -1,0 +1,33 @@
+use crate::jobs::{job, stored};
+use crate::world::{UNICODE, at, read, write};
+use domain::job::{JobEventType, NewJobEvent};
+use serde_json::json;
+use store::job_events::{append, latest};
+
+store::on_both_engines! {
+    async fn a_timeline_is_read_in_the_order_of_its_making(db: TestDb) {
+        let kept = stored(&db.store, &job("u", "aij_1")).await;
+        let other = stored(&db.store, &job("v", "aij_2")).await;
+        for kind in JobEventType::ALL {
+            // All at one time: the order is not the clock's.
+            write(&db.store, async |tx| {
+                append(tx, kept.id, &NewJobEvent::new(*kind, UNICODE), at(7)).await?;
+                append(tx, other.id, &NewJobEvent::new(*kind, "x").says(UNICODE).with(json!({"a": UNICODE})), at(8)).await
+            })
+            .await
+            .unwrap();
+        }
+        let all = read(&db.store, async |db| latest(db, kept.id, 0, 500).await).await;
+        let kinds: Vec<JobEventType> = all.iter().map(|event| event.event_type).collect();
+        assert_eq!(kinds, JobEventType::ALL);
+        assert!(all.iter().all(|event| event.job_id == kept.id && event.source == UNICODE && event.created_at == at(7)));
+        assert_eq!(all[0].step.as_deref(), Some("queued"));
+        assert_eq!((&all[0].message, &all[0].metadata_json), (&None, &None));
+        let newest = read(&db.store, async |db| latest(db, kept.id, 0, 2).await).await;
+        assert_eq!(newest, all[all.len() - 2..]);
+        let after = read(&db.store, async |db| latest(db, kept.id, all[3].id, 500).await).await;
+        assert_eq!(after, all[4..]);
+        let said = read(&db.store, async |db| latest(db, other.id, 0, 1).await).await;
+        assert_eq!((said[0].message.as_deref(), &said[0].metadata_json), (Some(UNICODE), &Some(json!({"a": UNICODE}))));
+    }
+}
