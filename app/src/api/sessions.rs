@@ -116,25 +116,34 @@ pub async fn messages(ids: Vec<MessageId>) -> Result<Vec<ShownMessage>, AppError
     Ok(found)
 }
 
-/// Says something to the agent of a session. It is delivered now or after the present turn.
+/// Says something to the agent of a session. It is delivered now or after the present turn. With a `key` it is safe to repeat.
 #[server(prefix = "/api/page", endpoint = "session/prompt", input = Json)]
 pub async fn prompt_session(
     session: SessionId,
     content: String,
+    key: Option<String>,
 ) -> Result<MessageOutcome, AppError> {
     let door = Door::open()?;
     door.answer(
         door.board
-            .prompt_session(&door.actor, session, &content)
+            .prompt_session(&door.actor, session, &content, key.as_deref())
             .await,
     )
 }
 
 /// Says something to a task: to its primary session, which is made when there is none.
 #[server(prefix = "/api/page", endpoint = "task/prompt", input = Json)]
-pub async fn prompt_task(task: TaskId, content: String) -> Result<MessageOutcome, AppError> {
+pub async fn prompt_task(
+    task: TaskId,
+    content: String,
+    key: Option<String>,
+) -> Result<MessageOutcome, AppError> {
     let door = Door::open()?;
-    door.answer(door.board.prompt_task(&door.actor, task, &content).await)
+    door.answer(
+        door.board
+            .prompt_task(&door.actor, task, &content, key.as_deref())
+            .await,
+    )
 }
 
 /// Makes a session for a task that has none; gives the primary one otherwise.

@@ -8,8 +8,10 @@ use crate::placement::Cause;
 use crate::settings::LOOP_WINDOW_MS;
 use crate::standing::active_bundles;
 use crate::transition::{Work, find_step, load_session, queue_and_gate};
-use domain::ids::{SessionId, TaskId};
-use domain::queue;
+use domain::context;
+use domain::ids::{MoveId, SessionId, TaskId};
+use domain::moves::EntryOptions;
+use domain::queue::{self, QueuedPrompt};
 use domain::session::{Session, SessionState};
 use domain::task::Task;
 use domain::turn::{Turn, TurnState};
@@ -17,13 +19,21 @@ use domain::workflow::{MoveTrigger, Step, TurnMoment, step_after};
 
 impl Work {
     /// `on_turn_start` of the card's step. The session may be another one afterwards than was read: what the step that is
-    /// entered does to it is written.
-    pub(crate) async fn before_turn(&mut self, task: &mut Task, session: &Session) -> Result<()> {
+    /// entered does to it is written. A prompt that may go to any session goes to the one that works in that step.
+    pub(crate) async fn before_turn(
+        &mut self,
+        task: &mut Task,
+        session: &Session,
+        prompt: &QueuedPrompt,
+    ) -> Result<()> {
         store::workflows::clear_signals(&mut self.tx, session.id).await?;
         if let Some(step) = self
             .move_by_workflow(task, TurnMoment::Start, Some(session.id))
             .await?
         {
+            if !prompt.pinned {
+                self.session_for_step(task, &step).await?;
+            }
             // A turn begins already: a step that starts an agent on entry has nothing to start.
             self.enter(task, &step, Entry::at(EntryMoment::TurnStart))
                 .await?;
@@ -75,23 +85,38 @@ impl Work {
         if !counts {
             return Ok(());
         }
-        if step.auto_advance_requires_signal
-            && !store::workflows::has_signal(&mut self.tx, session.id, step.id).await?
-        {
-            return Ok(());
+        let mut handoff = None;
+        if step.auto_advance_requires_signal {
+            let signal = store::workflows::signal(&mut self.tx, session.id, step.id).await?;
+            let Some(signal) = signal else { return Ok(()) };
+            handoff = signal
+                .handoff
+                .map(|words| context::handed_over(&step.name, &words));
         }
         store::workflows::clear_signals(&mut self.tx, session.id).await?;
         if step.ends_plan_on_complete() {
             self.end_planning(session.id).await?;
         }
-        if let Some(step) = self
+        let from = task.workflow_step_id;
+        let entered = self
             .move_by_workflow(task, TurnMoment::Complete, Some(session.id))
-            .await?
-        {
-            self.enter(task, &step, Entry::at(EntryMoment::Move))
-                .await?;
+            .await?;
+        let options = handoff.map(EntryOptions::handing_over);
+        match entered {
+            Some(step) => {
+                let entry = Entry {
+                    options: options.filter(|_| step.auto_starts()),
+                    ..Entry::at(EntryMoment::Move)
+                };
+                self.enter(task, &step, entry).await
+            }
+            // The card waits for its place in the next step, and what is handed over with it.
+            None if task.workflow_step_id != from => {
+                self.leave_for_entry(task, from, MoveId::new(), options)
+                    .await
+            }
+            None => Ok(()),
         }
-        Ok(())
     }
 
     /// `on_children_completed` of the card's step: at once, or when its agent's turn has ended.

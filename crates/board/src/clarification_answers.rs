@@ -189,7 +189,9 @@ impl Board {
         let task = load_task(&mut work.tx, bundle.task_id).await?;
         let mut session = load_session(&mut work.tx, bundle.session_id).await?;
         let text = in_words(&bundle.questions, &result);
-        let outcome = work.operator_prompt(&task, &mut session, &text).await?;
+        let outcome = work
+            .operator_prompt(&task, &mut session, &text, true)
+            .await?;
         work.mark_said(&bundle).await?;
         work.commit().await?;
         Ok(outcome)

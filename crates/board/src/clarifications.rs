@@ -69,6 +69,10 @@ impl Board {
                 work.show_bundle(&bundle).await?;
                 work.bundle_event(&bundle).await?;
                 work.commit().await?;
+            } else {
+                // The caller goes on to wait for it, and must not find it missing because its own commit is still under way.
+                drop(work);
+                self.settled().await?;
             }
             return Ok(bundle.id);
         }

@@ -31,6 +31,10 @@ pub struct Delivery {
     pub hidden: Option<String>,
     /// The words.
     pub text: String,
+    /// The mode that the agent is to be in for it; `None` leaves it to the agent.
+    pub mode: Option<String>,
+    /// The model that the agent is to use for it; `None` leaves it to the agent.
+    pub model: Option<String>,
     /// It may have reached the agent before.
     pub attempted_before: bool,
 }
@@ -129,12 +133,17 @@ impl Board {
             QueuedState::Attempted => work.redeliver(&task, &session, &row, fresh_because).await?,
             QueuedState::Queued => {
                 if row.queued_by != QueuedBy::Workflow {
-                    work.before_turn(&mut task, &session).await?;
+                    work.before_turn(&mut task, &session, &row).await?;
                     session = load_session(&mut work.tx, id).await?;
-                    if task.waits_for_place() {
-                        // The step that the turn was to begin in is full: the prompt waits with its card.
+                    let stays = store::queue::find(&mut work.tx, row.id)
+                        .await?
+                        .is_some_and(|row| row.session_id == id);
+                    if task.waits_for_place() || !stays {
+                        // The step that the turn was to begin in is full, and the prompt waits with its card; or another
+                        // session works in it, which has the prompt now. What is left here is looked at afresh.
                         work.commit().await?;
-                        return Ok(Next::Rest);
+                        let again = self.delivery_next(id, node, live, fresh_because);
+                        return Box::pin(again).await;
                     }
                 }
                 if session.fresh_start == FreshStart::Wanted {

@@ -6,12 +6,13 @@ use crate::Result;
 use crate::prompts::{DEFERRED_LAUNCH, NewPrompt, target_session};
 use crate::transition::{Work, find_step, load_session};
 use domain::dependency::LaunchIntent;
+use domain::effect::EffectKind;
 use domain::ids::MoveId;
 use domain::moves::{EntryMarker, EntryOptions};
 use domain::queue::{Lane, QueuedBy};
 use domain::session::{FreshStart, Session, SessionState};
 use domain::task::Task;
-use domain::workflow::{EnterAction, Step};
+use domain::workflow::{EnterAction, SessionOperation, SessionRule, Step, rule_for};
 use store::launches::DeferredLaunch;
 
 /// When a step is entered.
@@ -169,9 +170,21 @@ impl Work {
             }
         };
         if !session.is_primary {
-            self.make_primary(&mut session).await?;
+            if let Some(before) = self.make_primary(&mut session).await? {
+                self.hand_over(&before, &session).await?;
+            }
         }
         Ok(session)
+    }
+
+    /// What waits for the session that was the primary, and was not addressed to it alone, follows the card to the one that is.
+    async fn hand_over(&mut self, from: &Session, to: &Session) -> Result<()> {
+        if store::queue::hand_over(&mut self.tx, from.id, to.id).await? > 0 {
+            self.queue_event(from.task_id, from.id).await?;
+            self.queue_event(to.task_id, to.id).await?;
+            self.effect(EffectKind::Dispatch, to, None).await?;
+        }
+        Ok(())
     }
 
     /// Applies to a session what entering a step does beside starting it.
@@ -189,6 +202,12 @@ impl Work {
                 EnterAction::ResetAgentContext => resets = true,
                 EnterAction::SetSessionMode { mode } => session.session_mode = Some(mode.clone()),
                 EnterAction::EnablePlanMode => session.plan_mode = true,
+                EnterAction::ConfigureSession { rules } => {
+                    let agent = self.agent_name(&session).await?;
+                    if let Some(rule) = rule_for(rules, &agent) {
+                        configure(&mut session, rule);
+                    }
+                }
             }
         }
         // A conversation that has not begun is fresh anyway.
@@ -200,6 +219,15 @@ impl Work {
             session = load_session(&mut self.tx, session.id).await?;
         }
         Ok(session)
+    }
+
+    async fn agent_name(&mut self, session: &Session) -> Result<String> {
+        let profile = store::agents::find_profile(&mut self.tx, session.agent_profile_id).await?;
+        let agent = match profile {
+            Some(profile) => store::agents::find(&mut self.tx, profile.agent_id).await?,
+            None => None,
+        };
+        Ok(agent.map(|agent| agent.name).unwrap_or_default())
     }
 
     /// What the agent is told: the hand-off, then the step's own prompt, or the task's on its first start, or a word that the
@@ -255,6 +283,24 @@ impl Work {
     pub(crate) async fn step_of(&mut self, task: &Task) -> Result<Option<Step>> {
         let steps = store::workflows::steps(&mut self.tx, task.workflow_id).await?;
         Ok(find_step(&steps, task.workflow_step_id).cloned())
+    }
+}
+
+fn configure(session: &mut Session, rule: &SessionRule) {
+    match rule.operation {
+        SessionOperation::Keep => {}
+        SessionOperation::RestoreOriginal => {
+            session.session_mode = None;
+            session.session_model = None;
+        }
+        SessionOperation::Set => {
+            if rule.mode.is_some() {
+                session.session_mode.clone_from(&rule.mode);
+            }
+            if rule.model.is_some() {
+                session.session_model.clone_from(&rule.model);
+            }
+        }
     }
 }
 

@@ -67,12 +67,7 @@ impl Board {
         attempted: Option<PromptId>,
         node: &str,
     ) -> Result<LaunchPlan> {
-        let mut profile = store::agents::find_profile(&mut work.tx, session.agent_profile_id)
-            .await?
-            .ok_or_else(|| Refusal::not_found("agent profile"))?;
-        if session.session_mode.is_some() {
-            profile.mode.clone_from(&session.session_mode);
-        }
+        let profile = work.configured_profile(session).await?;
         let agent = store::agents::find(&mut work.tx, profile.agent_id)
             .await?
             .ok_or_else(|| Refusal::not_found("agent"))?;
@@ -208,6 +203,26 @@ impl Board {
         work.commit().await
     }
 
+    /// What a step asked for and the live agent does not do, in words for a person. From a node that another has taken the
+    /// session from, it changes nothing.
+    pub async fn session_remarked(
+        &self,
+        id: SessionId,
+        node: &str,
+        remarks: Vec<String>,
+    ) -> Result<()> {
+        let mut work = self.begin().await?;
+        let session = load_session(&mut work.tx, id).await?;
+        if session.is_held_by_other(node) {
+            return Ok(());
+        }
+        for remark in remarks {
+            work.add_notice(&session, None, MessageType::Status, "warning", remark)
+                .await?;
+        }
+        work.commit().await
+    }
+
     /// The session's agent is gone and nothing was at work: gives the session's lease back, keeping its state.
     pub async fn session_released(&self, id: SessionId, node: &str) -> Result<()> {
         let mut work = self.begin().await?;
@@ -234,6 +249,16 @@ impl Board {
 }
 
 impl Work {
+    /// A session's profile, with the mode and the model that a step chose for it.
+    pub(crate) async fn configured_profile(&mut self, session: &Session) -> Result<AgentProfile> {
+        let mut profile = store::agents::find_profile(&mut self.tx, session.agent_profile_id)
+            .await?
+            .ok_or_else(|| Refusal::not_found("agent profile"))?;
+        profile.mode = session.session_mode.clone().or(profile.mode);
+        profile.model = session.session_model.clone().or(profile.model);
+        Ok(profile)
+    }
+
     /// Something that Flightdeck itself has to say in a transcript.
     async fn add_notice(
         &mut self,

@@ -69,7 +69,7 @@ pub use settings::Settings;
 pub use signals::{Signals, Topic};
 pub use stats::Stats;
 pub use steps::StepCompleted;
-pub use tasks::Archived;
+pub use tasks::{AUTO_ARCHIVE_EVERY, Archived};
 pub use transcript::{Output, Recorded};
 
 use std::sync::{Arc, OnceLock};

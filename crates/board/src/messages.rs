@@ -6,7 +6,6 @@ use crate::transition::{Work, load_session, load_task};
 use crate::{Actor, Board, Result, Topic};
 use domain::context::{Peer, parent_answer};
 use domain::error::Refusal;
-use domain::guards::hop;
 use domain::ids::{QuestionId, SessionId, TaskId};
 use domain::params::{DeliveryMode, MessageTask};
 use domain::question::{QuestionCommand, QuestionStatus, check_answerer};
@@ -52,13 +51,7 @@ impl Board {
         let sender = load_task(&mut work.tx, sender_task).await?;
         let sender_session = load_session(&mut work.tx, sender_session).await?;
         let outcome = match work.earlier(&sender_session, key.as_ref()).await? {
-            // Nothing is written, and others must not wait for this transaction while its caller waits. What was read may be the
-            // work of a writer whose commit is still under way.
-            Some(outcome) => {
-                drop(work);
-                self.settled().await?;
-                outcome
-            }
+            Some(outcome) => self.told_before(work, outcome).await?,
             None => {
                 let route = Route {
                     target: load_task(&mut work.tx, params.task_id).await?,
@@ -94,12 +87,14 @@ impl Work {
             let question = QuestionId::parse(question)?;
             let outcome = self.reply(route, question, &params).await?;
             if outcome.status != DeliveryStatus::AlreadyAnswered {
-                self.keep_receipt(route, &outcome, hop(None), key).await?;
+                // Counted, and never refused: see `domain::guards`.
+                let hops = self.next_hop(route.sender_session.id).await?;
+                self.keep_receipt(route, &outcome, hops, key).await?;
             }
             return Ok(outcome);
         }
         check_target_task(&route.target)?;
-        let mut session = self
+        let (mut session, pinned) = self
             .resolve_target(&route.target, params.session_id)
             .await?;
         let is_parent = route.target.parent_id == Some(route.sender.id);
@@ -112,18 +107,25 @@ impl Work {
         }
         let hops = self.guard(route, session.id).await?;
         let outcome = self
-            .peer_prompt(route, &mut session, params.prompt, is_parent, interrupts)
+            .peer_prompt(
+                route,
+                &mut session,
+                (params.prompt, pinned),
+                is_parent,
+                interrupts,
+            )
             .await?;
         self.keep_receipt(route, &outcome, hops, key).await?;
         Ok(outcome)
     }
 
-    /// The session a message goes to; an explicit one is never redirected.
+    /// The session a message goes to, and whether it stays there: one that was named, or that stands in for a primary that is
+    /// over, is never redirected; a live primary may be changed by the step in which the turn begins (task-domain 3.3).
     async fn resolve_target(
         &mut self,
         target: &Task,
         explicit: Option<SessionId>,
-    ) -> Result<Session> {
+    ) -> Result<(Session, bool)> {
         if let Some(id) = explicit {
             let session = load_session(&mut self.tx, id).await?;
             if session.task_id != target.id {
@@ -132,11 +134,12 @@ impl Work {
             if session.state.is_terminal() {
                 return Err(ended(session.state).into());
             }
-            return Ok(session);
+            return Ok((session, true));
         }
         let sessions = store::sessions::list(&mut self.tx, target.id).await?;
         if let Some(session) = target_session(&sessions) {
-            return Ok(session.clone());
+            let stands_in = !session.is_primary;
+            return Ok((session.clone(), stands_in));
         }
         Err(match sessions.iter().find(|s| s.is_primary).or(sessions.first()) {
             Some(session) => ended(session.state),
@@ -152,7 +155,7 @@ impl Work {
         &mut self,
         route: &Route,
         session: &mut Session,
-        text: String,
+        (text, pinned): (String, bool),
         is_parent: bool,
         interrupts: bool,
     ) -> Result<MessageOutcome> {
@@ -163,6 +166,7 @@ impl Work {
                 .await?;
         let running = store::turns::open(&mut self.tx, session.id).await?;
         let mut prompt = attributed(&route.sender, &route.sender_session, route.target.id, text);
+        prompt.pinned = pinned;
         if superseded || interrupts {
             prompt.lane = Lane::Express;
             // What its parent interrupts for is what the child does next, whatever else is urgent.

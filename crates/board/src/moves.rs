@@ -255,16 +255,9 @@ impl Work {
             .place_in_step(task, step, target.position, cause)
             .await?;
         if !admitted {
-            if let (Some(options), Some(move_id)) = (target.options, cause.move_id) {
-                let marker = EntryMarker {
-                    task_id: task.id,
-                    move_id,
-                    from_step_id: from,
-                    step_id: step.id,
-                    options,
-                    created_at: self.now,
-                };
-                store::moves::put_marker(&mut self.tx, &marker).await?;
+            if let Some(move_id) = cause.move_id {
+                self.leave_for_entry(task, from, move_id, target.options)
+                    .await?;
             }
             return Ok(());
         }
@@ -282,6 +275,31 @@ impl Work {
             superseded,
         };
         self.enter(task, step, entry).await
+    }
+}
+
+impl Work {
+    /// Leaves a note for the entry of a card that waits for its place in its step.
+    pub(crate) async fn leave_for_entry(
+        &mut self,
+        task: &Task,
+        from: StepId,
+        move_id: MoveId,
+        options: Option<EntryOptions>,
+    ) -> Result<()> {
+        let Some(options) = options else {
+            return Ok(());
+        };
+        let marker = EntryMarker {
+            task_id: task.id,
+            move_id,
+            from_step_id: from,
+            step_id: task.workflow_step_id,
+            options,
+            created_at: self.now,
+        };
+        store::moves::put_marker(&mut self.tx, &marker).await?;
+        Ok(())
     }
 }
 

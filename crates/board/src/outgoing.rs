@@ -4,6 +4,7 @@ use crate::Result;
 use crate::delivery::Delivery;
 use crate::launch::profile_of;
 use crate::transition::{Work, find_step};
+use domain::agent::AgentProfile;
 use domain::context::{FirstTurn, fresh_conversation, fresh_start, header, plan_mode};
 use domain::error::Refusal;
 use domain::ids::{MessageId, TurnId};
@@ -76,7 +77,8 @@ impl Work {
         .await?;
         self.queue_event(task.id, session.id).await?;
         let attempted_before = row.attempts > 0;
-        Ok(delivery(&row, turn.id, hidden, attempted_before))
+        let profile = self.configured_profile(session).await?;
+        Ok(delivery(&row, turn.id, (hidden, profile), attempted_before))
     }
 
     /// Sends a prompt again that was attempted before and is not in the agent's history: same turn, same message.
@@ -94,7 +96,8 @@ impl Work {
         let hidden = self
             .hidden_context(task, session, row, fresh_because)
             .await?;
-        Ok(delivery(row, turn, hidden, true))
+        let profile = self.configured_profile(session).await?;
+        Ok(delivery(row, turn, (hidden, profile), true))
     }
 
     async fn hidden_context(
@@ -155,7 +158,7 @@ impl Work {
 fn delivery(
     row: &QueuedPrompt,
     turn: TurnId,
-    hidden: Option<String>,
+    (hidden, profile): (Option<String>, AgentProfile),
     attempted_before: bool,
 ) -> Delivery {
     Delivery {
@@ -165,6 +168,8 @@ fn delivery(
         task: row.task_id,
         hidden,
         text: row.content.clone(),
+        mode: profile.mode,
+        model: profile.model,
         attempted_before,
     }
 }

@@ -182,7 +182,9 @@ impl Work {
     /// What a promoted card was waiting to do: its entry into the step, the start that was asked for, the prompts that came.
     async fn begin_work(&mut self, task: &Task, step: &Step) -> Result<()> {
         let marker = store::moves::take_marker(&mut self.tx, task.id).await?;
-        let options = marker.filter(|m| m.step_id == step.id).map(|m| m.options);
+        let options = marker
+            .filter(|m| m.step_id == step.id && step.auto_starts())
+            .map(|m| m.options);
         let entry = Entry {
             options,
             ..Entry::at(EntryMoment::Promotion)

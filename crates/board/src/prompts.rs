@@ -9,6 +9,7 @@ use domain::message::MAX_MESSAGE_BYTES;
 use domain::question::QuestionCommand;
 use domain::queue::merge::merge;
 use domain::queue::{self, Lane, QueuedBy, QueuedPrompt, QueuedState, room};
+use domain::receipt::Key;
 use domain::session::{FreshStart, Session, SessionCommand, SessionState};
 use domain::task::Task;
 use domain::view::{DeliveryStatus, MessageOutcome};
@@ -29,6 +30,8 @@ pub(crate) struct NewPrompt {
     pub(crate) question_id: Option<QuestionId>,
     pub(crate) answer_for_question_id: Option<QuestionId>,
     pub(crate) dedupe_key: Option<String>,
+    /// See [`QueuedPrompt::pinned`].
+    pub(crate) pinned: bool,
 }
 
 impl NewPrompt {
@@ -45,6 +48,7 @@ impl NewPrompt {
             question_id: None,
             answer_for_question_id: None,
             dedupe_key: None,
+            pinned: true,
         }
     }
 }
@@ -67,33 +71,52 @@ impl From<&DeferredLaunch> for NewPrompt {
 impl Board {
     /// An operator's prompt to a session. It counts as explicit input: a pending question to the parent is superseded in the
     /// same transaction, and the step-completion signal is dropped.
+    ///
+    /// A repeat under one `key` is told what the first was told and queues nothing, whatever became of the session meanwhile.
     pub async fn prompt_session(
         &self,
         actor: &Actor,
         session: SessionId,
         content: &str,
+        key: Option<&str>,
     ) -> Result<MessageOutcome> {
         actor.require_operator()?;
+        let key = Key::of_prompt(key, Some(session), content)?;
         let mut work = self.begin().await?;
         let mut session = load_session(&mut work.tx, session).await?;
         let task = load_task(&mut work.tx, session.task_id).await?;
-        let outcome = work.operator_prompt(&task, &mut session, content).await?;
+        if let Some(outcome) = work.earlier_prompt(task.id, key.as_ref()).await? {
+            return self.told_before(work, outcome).await;
+        }
+        let outcome = work
+            .operator_prompt(&task, &mut session, content, true)
+            .await?;
+        work.keep_prompt_receipt(&outcome, key).await?;
         work.commit().await?;
         Ok(outcome)
     }
 
-    /// An operator's prompt to a task: to its primary session, which is made when the task has none yet.
+    /// An operator's prompt to a task: to its primary session, which is made when the task has none yet, or to the one that the
+    /// step chooses in which the turn begins. See [`Board::prompt_session`].
     pub async fn prompt_task(
         &self,
         actor: &Actor,
         task: TaskId,
         content: &str,
+        key: Option<&str>,
     ) -> Result<MessageOutcome> {
         actor.require_operator()?;
+        let key = Key::of_prompt(key, None, content)?;
         let mut work = self.begin().await?;
         let task = load_task(&mut work.tx, task).await?;
+        if let Some(outcome) = work.earlier_prompt(task.id, key.as_ref()).await? {
+            return self.told_before(work, outcome).await;
+        }
         let mut session = work.ensure_session(&task).await?;
-        let outcome = work.operator_prompt(&task, &mut session, content).await?;
+        let outcome = work
+            .operator_prompt(&task, &mut session, content, false)
+            .await?;
+        work.keep_prompt_receipt(&outcome, key).await?;
         work.commit().await?;
         Ok(outcome)
     }
@@ -140,6 +163,7 @@ impl Work {
             auto_run: true,
             plan_mode: false,
             session_mode: None,
+            session_model: None,
             fresh_start: FreshStart::None,
             holder: None,
             lease_until: None,
@@ -183,6 +207,7 @@ impl Work {
         task: &Task,
         session: &mut Session,
         content: &str,
+        pinned: bool,
     ) -> Result<MessageOutcome> {
         check_content(content)?;
         check_open(task)?;
@@ -192,6 +217,7 @@ impl Work {
             .await?;
         store::workflows::clear_signals(&mut self.tx, session.id).await?;
         let mut prompt = NewPrompt::plain(content, QueuedBy::User);
+        prompt.pinned = pinned;
         if superseded {
             prompt.lane = Lane::Express;
         }
@@ -228,6 +254,7 @@ impl Work {
             question_id: prompt.question_id,
             answer_for_question_id: prompt.answer_for_question_id,
             dedupe_key: prompt.dedupe_key,
+            pinned: prompt.pinned,
             state: QueuedState::Queued,
             turn_id: None,
             attempts: 0,

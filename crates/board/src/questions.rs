@@ -331,7 +331,10 @@ impl Work {
         prompt
             .metadata
             .insert("questions".to_owned(), json!(question.questions));
+        prompt.pinned = false;
         let outcome = self.admit(parent, session, prompt).await?;
+        self.keep_question_receipt((child.id, question.child_session_id), &outcome)
+            .await?;
         if let Some(prompt) = outcome.queue_entry_id {
             question.prompt_id = Some(prompt);
             store::questions::set_prompt(&mut self.tx, question.id, prompt).await?;

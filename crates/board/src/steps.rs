@@ -76,6 +76,31 @@ impl Board {
             }
             step.pull_from_step_id = feeder;
         }
+        if let Some(hours) = params.auto_archive_after_hours {
+            if hours < 0 {
+                return Err(Refusal::validation(
+                    "auto_archive_after_hours must be 0, for never, or more",
+                )
+                .into());
+            }
+            step.auto_archive_after_hours = hours;
+        }
+        if let Some(profile) = params.agent_profile_id {
+            if let Some(profile) = profile
+                && store::agents::find_profile(&mut work.tx, profile)
+                    .await?
+                    .is_none()
+            {
+                return Err(Refusal::validation("agent_profile_id names no agent profile").into());
+            }
+            step.agent_profile_id = profile;
+        }
+        if step.agent_profile_id.is_some() && step.configures_sessions() {
+            return Err(Refusal::validation(
+                "a step either pins an agent profile or configures the session: take one of the two out",
+            )
+            .into());
+        }
         step.allow_manual_move = params.allow_manual_move.unwrap_or(step.allow_manual_move);
         step.auto_advance_requires_signal = params
             .auto_advance_requires_signal

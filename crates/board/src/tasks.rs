@@ -23,6 +23,7 @@ use domain::wip::Placement;
 use domain::workflow::{Step, Workflow, first_step, start_step};
 use serde::{Deserialize, Serialize};
 use std::path::Path;
+use std::time::Duration;
 use store::views::TaskFilter;
 
 /// Title of a task whose agent is to choose it and that has no prompt to borrow from.
@@ -31,6 +32,10 @@ const UNTITLED: &str = "New task";
 const MAX_EXTERNAL_ID: usize = 256;
 /// Most tasks in one list.
 const MAX_LIST: i64 = 1_000;
+/// How often tasks are looked for that rested in their step for long enough to be archived.
+pub const AUTO_ARCHIVE_EVERY: Duration = Duration::from_secs(5 * 60);
+/// So many are archived at once; the rest the next time.
+const ARCHIVED_AT_ONCE: i64 = 100;
 
 /// The answer to an archive.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -242,22 +247,7 @@ impl Board {
         let mut task = load_task(&mut work.tx, id).await?;
         let already_archived = task.archived_at.is_some();
         if !already_archived {
-            store::moves::delete_pending(&mut work.tx, id).await?;
-            store::moves::take_marker(&mut work.tx, id).await?;
-            work.stop_task_sessions(&task).await?;
-            work.close_undecided_turns(&task).await?;
-            work.stale_questions_of_task(id).await?;
-            for row in store::queue::list_by_task(&mut work.tx, id).await? {
-                work.launch_is_over(&row).await?;
-            }
-            store::queue::purge_task(&mut work.tx, id).await?;
-            work.free_place(&task);
-            work.due.predecessor_changed(id);
-            work.due.part_ended(task.parent_id);
-            task.archived_at = Some(work.now);
-            work.save_task(&mut task).await?;
-            work.task(&mut task, TaskCommand::ParentStop).await?;
-            work.task_event(&task).await?;
+            work.archive(&mut task).await?;
         }
         let task = view(&mut work.tx, id).await?;
         tracing::debug!(%id, actor = actor.word(), "task archived");
@@ -266,6 +256,26 @@ impl Board {
             task,
             already_archived,
         })
+    }
+
+    /// Archives what rested in its step for as long as the step keeps its tasks and nobody works on; answers how many tasks
+    /// those were. Looked for every [`AUTO_ARCHIVE_EVERY`](crate::AUTO_ARCHIVE_EVERY). Several nodes may do so at once.
+    pub async fn tasks_archive_resting(&self) -> Result<usize> {
+        let now = self.clock.now();
+        let due =
+            store::tasks::to_archive(&mut self.snapshot().await?, now, ARCHIVED_AT_ONCE).await?;
+        if due.is_empty() {
+            return Ok(0);
+        }
+        let mut work = self.begin().await?;
+        // Looked at again: whoever wrote meanwhile was first.
+        let due = store::tasks::to_archive(&mut work.tx, now, ARCHIVED_AT_ONCE).await?;
+        for id in &due {
+            let mut task = load_task(&mut work.tx, *id).await?;
+            work.archive(&mut task).await?;
+        }
+        work.commit().await?;
+        Ok(due.len())
     }
 
     /// Shows an archived task again, in its step when there is room. Its sessions stay as they ended; resume one to go on. A
@@ -316,6 +326,27 @@ impl Board {
 }
 
 impl Work {
+    /// Takes a task from the board: everything about it stops, and its queues are emptied.
+    async fn archive(&mut self, task: &mut Task) -> Result<()> {
+        let id = task.id;
+        store::moves::delete_pending(&mut self.tx, id).await?;
+        store::moves::take_marker(&mut self.tx, id).await?;
+        self.stop_task_sessions(task).await?;
+        self.close_undecided_turns(task).await?;
+        self.stale_questions_of_task(id).await?;
+        for row in store::queue::list_by_task(&mut self.tx, id).await? {
+            self.launch_is_over(&row).await?;
+        }
+        store::queue::purge_task(&mut self.tx, id).await?;
+        self.free_place(task);
+        self.due.predecessor_changed(id);
+        self.due.part_ended(task.parent_id);
+        task.archived_at = Some(self.now);
+        self.save_task(task).await?;
+        self.task(task, TaskCommand::ParentStop).await?;
+        self.task_event(task).await
+    }
+
     pub(crate) async fn create_task(
         &mut self,
         actor: &Actor,

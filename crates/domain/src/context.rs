@@ -18,6 +18,12 @@ pub fn header(prompt: PromptId, task: TaskId, session: SessionId) -> String {
     format!("prompt_id: {prompt}\ntask_id: {task}\nsession_id: {session}")
 }
 
+/// What the agent of the step before handed over, as it stands before the words of the next step.
+#[must_use]
+pub fn handed_over(step: &str, words: &str) -> String {
+    format!("Handed over from \"{step}\":\n{}", words.trim())
+}
+
 /// How a plan is read and written without losing any of it.
 const PLAN: &str = "The task's plan is a text that the operator reads and edits beside this conversation. \
     create_task_plan_kandev writes it; get_task_plan_kandev reads it, in ranges counted in code points when it is long: go on with \

@@ -2,8 +2,8 @@
 //!
 //! Two agents that answer one another politely would go on for ever and fill each other's queues. Three limits stop them: the
 //! length of a chain of replies, the traffic of a pair, and one sender's share of a queue (in [`crate::queue::room`]). All are
-//! settings; 0 switches one off. Questions to a parent and their answers are never refused here: they are bounded by the child
-//! that waits.
+//! settings; 0 switches one off. Questions to a parent and their answers carry their chain on and count as traffic, but are never
+//! refused here: a child must not be left without its answer. What follows from them is.
 
 use crate::error::Refusal;
 use crate::ids::{SessionId, TaskId};

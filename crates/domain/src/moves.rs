@@ -24,6 +24,18 @@ pub struct EntryOptions {
     pub skip_step_prompt: bool,
 }
 
+impl EntryOptions {
+    /// An entry that passes words on and is otherwise like any other.
+    #[must_use]
+    pub const fn handing_over(words: String) -> Self {
+        Self {
+            reset_context: false,
+            instructions: Some(words),
+            skip_step_prompt: false,
+        }
+    }
+}
+
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde's signature")]
 fn is_false(value: &bool) -> bool {
     !*value

@@ -142,6 +142,11 @@ pub struct UpdateStep {
     #[serde(with = "double_option", skip_serializing_if = "Option::is_none")]
     pub pull_from_step_id: Option<Option<StepId>>,
     /// See [`crate::workflow::Step`].
+    pub auto_archive_after_hours: Option<i64>,
+    /// See [`crate::workflow::Step`].
+    #[serde(with = "double_option", skip_serializing_if = "Option::is_none")]
+    pub agent_profile_id: Option<Option<ProfileId>>,
+    /// See [`crate::workflow::Step`].
     pub auto_advance_requires_signal: Option<bool>,
     /// See [`crate::workflow::Step`].
     pub cancel_triggers_turn_complete: Option<bool>,

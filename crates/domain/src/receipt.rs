@@ -26,29 +26,51 @@ pub struct Key {
 impl Key {
     /// The key of a message, when its sender gave one.
     pub fn of(message: &MessageTask) -> Result<Option<Self>, Refusal> {
-        let Some(key) = message.idempotency_key.as_deref().map(str::trim) else {
+        Self::of_words(
+            message.idempotency_key.as_deref(),
+            &json!({
+                "task_id": message.task_id,
+                "session_id": message.session_id,
+                "prompt": message.prompt,
+                "delivery_mode": message.delivery_mode,
+                "reply_to_question_id": message.reply_to_question_id,
+            }),
+        )
+    }
+
+    /// The key of an operator's prompt, when it gave one. `session` is the one that the prompt names.
+    pub fn of_prompt(
+        key: Option<&str>,
+        session: Option<SessionId>,
+        content: &str,
+    ) -> Result<Option<Self>, Refusal> {
+        Self::of_words(key, &json!({"session_id": session, "content": content}))
+    }
+
+    fn of_words(key: Option<&str>, whole: &serde_json::Value) -> Result<Option<Self>, Refusal> {
+        let Some(key) = key.map(str::trim).filter(|key| !key.is_empty()) else {
             return Ok(None);
         };
-        if key.is_empty() {
-            return Ok(None);
-        }
         if key.len() > MAX_KEY {
             return Err(Refusal::validation(format!(
                 "idempotency_key has {} bytes and may have {MAX_KEY}",
                 key.len()
             )));
         }
-        let fingerprint = arguments_hash(&json!({
-            "task_id": message.task_id,
-            "session_id": message.session_id,
-            "prompt": message.prompt,
-            "delivery_mode": message.delivery_mode,
-            "reply_to_question_id": message.reply_to_question_id,
-        }));
         Ok(Some(Self {
             key: key.to_owned(),
-            fingerprint,
+            fingerprint: arguments_hash(whole),
         }))
+    }
+
+    /// A key that was used for another message is refused: one of the two would be lost in silence.
+    fn check_same(&self, again: &Self) -> Result<(), Refusal> {
+        if self.fingerprint != again.fingerprint {
+            return Err(Refusal::validation(
+                "this idempotency_key was used for another message: repeat that one word for word, or choose a new key",
+            ));
+        }
+        Ok(())
     }
 }
 
@@ -80,17 +102,10 @@ pub struct Receipt {
 }
 
 impl Receipt {
-    /// What the sender is told when it sends the message again. A key that was used for another message is refused: one of the
-    /// two would be lost in silence.
+    /// What the sender is told when it sends the message again.
     pub fn repeated(&self, key: &Key) -> Result<MessageOutcome, Refusal> {
-        if self
-            .key
-            .as_ref()
-            .is_none_or(|known| known.fingerprint != key.fingerprint)
-        {
-            return Err(Refusal::validation(
-                "this idempotency_key was used for another message: repeat that one word for word, or choose a new key",
-            ));
+        if let Some(known) = &self.key {
+            known.check_same(key)?;
         }
         Ok(MessageOutcome {
             deduplicated: true,
@@ -101,6 +116,37 @@ impl Receipt {
                 self.status,
                 self.prompt_id,
             )
+        })
+    }
+}
+
+/// An operator's prompt that was accepted under a key.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PromptReceipt {
+    /// The task it went to.
+    pub task_id: TaskId,
+    /// The session it went to.
+    pub session_id: SessionId,
+    /// The prompt that holds its words.
+    pub prompt_id: PromptId,
+    /// Unique to the task.
+    pub key: Key,
+    /// What the operator was told.
+    pub status: DeliveryStatus,
+    /// It was joined to a prompt that waited already.
+    pub merged: bool,
+    /// When it was accepted.
+    pub sent_at: Timestamp,
+}
+
+impl PromptReceipt {
+    /// What the operator is told when it sends the prompt again.
+    pub fn repeated(&self, key: &Key) -> Result<MessageOutcome, Refusal> {
+        self.key.check_same(key)?;
+        Ok(MessageOutcome {
+            deduplicated: true,
+            merged: self.merged,
+            ..MessageOutcome::of_prompt(self.task_id, self.session_id, self.status, self.prompt_id)
         })
     }
 }

@@ -91,6 +91,8 @@ pub struct Session {
     pub plan_mode: bool,
     /// The agent's mode, when a step set one; the profile's otherwise.
     pub session_mode: Option<String>,
+    /// The agent's model, when a step chose one; the profile's otherwise.
+    pub session_model: Option<String>,
     /// Whether the next turn begins a new conversation.
     pub fresh_start: FreshStart,
     /// First launch.

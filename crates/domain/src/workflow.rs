@@ -110,13 +110,57 @@ pub enum EnterAction {
     AutoStartAgent,
     /// The next turn begins a new conversation.
     ResetAgentContext,
-    /// Set the agent's mode, from its next start on.
+    /// Set the agent's mode before its next prompt.
     SetSessionMode {
         /// A mode of the agent's.
         mode: String,
     },
+    /// Choose mode and model by the agent that the session runs; see [`SessionRule`]. Not in a step that pins a profile.
+    ConfigureSession {
+        /// The first that is for the agent counts.
+        rules: Vec<SessionRule>,
+    },
     /// Tell the agent to plan with the operator before it works.
     EnablePlanMode,
+}
+
+/// What a step does to the configuration of a session that runs one agent. What the agent does not offer is left as it is.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SessionRule {
+    /// The agent's name, whatever its case; any agent when left out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub agent: Option<String>,
+    /// What to do.
+    pub operation: SessionOperation,
+    /// For `set`: a mode of the agent's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mode: Option<String>,
+    /// For `set`: a model of the agent's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
+}
+
+words! {
+    /// What a [`SessionRule`] does.
+    SessionOperation("operation") {
+        /// Take the mode and the model that the rule names.
+        Set = "set",
+        /// Leave them as they are.
+        Keep = "keep",
+        /// Take those of the profile again.
+        RestoreOriginal = "restore_original",
+    }
+}
+
+/// The rule for an agent.
+#[must_use]
+pub fn rule_for<'a>(rules: &'a [SessionRule], agent: &str) -> Option<&'a SessionRule> {
+    rules.iter().find(|rule| {
+        rule.agent
+            .as_deref()
+            .is_none_or(|name| name.trim().eq_ignore_ascii_case(agent.trim()))
+    })
 }
 
 /// The end of planning.
@@ -186,6 +230,14 @@ impl Step {
     #[must_use]
     pub fn auto_starts(&self) -> bool {
         self.events.on_enter.contains(&EnterAction::AutoStartAgent)
+    }
+
+    /// Entering this step configures the session by its agent.
+    #[must_use]
+    pub fn configures_sessions(&self) -> bool {
+        let configures =
+            |action: &EnterAction| matches!(action, EnterAction::ConfigureSession { .. });
+        self.events.on_enter.iter().any(configures)
     }
 
     /// The end of a turn here ends planning.
@@ -363,6 +415,22 @@ mod tests {
         steps[1].events.on_turn_complete =
             vec![MoveAction::MoveToStep { step_id: elsewhere }.into()];
         assert_eq!(step_after(&steps[1], &steps, TurnMoment::Complete), None);
+    }
+
+    #[test]
+    fn the_first_rule_for_an_agent_counts() {
+        let rules: Vec<SessionRule> = serde_json::from_value(serde_json::json!([
+            {"agent": "Claude", "operation": "set", "mode": "plan"},
+            {"agent": "claude", "operation": "keep"},
+            {"operation": "restore_original"},
+        ]))
+        .unwrap();
+        let operation = |agent| rule_for(&rules, agent).map(|rule| rule.operation);
+        assert_eq!(operation("claude "), Some(SessionOperation::Set));
+        assert_eq!(operation("Codex"), Some(SessionOperation::RestoreOriginal));
+        assert_eq!(rule_for(&rules[..2], "Codex"), None);
+        let unknown = r#"{"operation": "keep", "modes": "plan"}"#;
+        assert!(serde_json::from_str::<SessionRule>(unknown).is_err());
     }
 
     #[test]

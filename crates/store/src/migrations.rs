@@ -45,6 +45,12 @@ const STEPS: &[(i64, &str, &str, &str)] = &[
         include_str!("../migrations/sqlite/0006_jobs.sql"),
         include_str!("../migrations/postgres/0006_jobs.sql"),
     ),
+    (
+        7,
+        "talk_more",
+        include_str!("../migrations/sqlite/0007_talk_more.sql"),
+        include_str!("../migrations/postgres/0007_talk_more.sql"),
+    ),
 ];
 
 /// Brings the schema up to date. Concurrent callers wait for one another.

@@ -1,6 +1,6 @@
 //! Queued prompts.
 
-use crate::row::{Columns, opt, opt_text, text, to_json};
+use crate::row::{Columns, flag, opt, opt_text, text, to_json};
 use crate::{Result, Snapshot, Tx};
 use domain::ids::{PromptId, SessionId, TaskId};
 use domain::queue::order::Place;
@@ -9,7 +9,8 @@ use sqlx::AssertSqlSafe;
 use sqlx::any::AnyRow;
 
 const COLUMNS: &str = "id, session_id, task_id, lane, position, content, hidden_context, metadata, queued_by, sender_task_id, \
-                       sender_session_id, question_id, answer_for_question_id, dedupe_key, state, turn_id, attempts, queued_at";
+                       sender_session_id, question_id, answer_for_question_id, dedupe_key, pinned, state, turn_id, attempts, \
+                       queued_at";
 
 fn read(row: &AnyRow) -> Result<QueuedPrompt> {
     Ok(QueuedPrompt {
@@ -27,6 +28,7 @@ fn read(row: &AnyRow) -> Result<QueuedPrompt> {
         question_id: row.opt_id("question_id")?,
         answer_for_question_id: row.opt_id("answer_for_question_id")?,
         dedupe_key: row.opt_text("dedupe_key")?,
+        pinned: row.flag("pinned")?,
         state: row.word("state", QueuedState::parse)?,
         turn_id: row.opt_id("turn_id")?,
         attempts: row.int("attempts")?,
@@ -40,7 +42,7 @@ pub async fn insert(tx: &mut Tx, prompt: &QueuedPrompt) -> Result<()> {
     sqlx::query(AssertSqlSafe(format!(
         "insert into queued_messages ({COLUMNS}) values ($1, $2, $3, $4, \
          (select coalesce(max(position) + 1, 0) from queued_messages where session_id = $2), \
-         $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17)"
+         $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18)"
     )))
     .bind(prompt.id.to_string())
     .bind(prompt.session_id.to_string())
@@ -55,6 +57,7 @@ pub async fn insert(tx: &mut Tx, prompt: &QueuedPrompt) -> Result<()> {
     .bind(opt(prompt.question_id.as_ref()))
     .bind(opt(prompt.answer_for_question_id.as_ref()))
     .bind(opt_text(prompt.dedupe_key.as_deref()))
+    .bind(flag(prompt.pinned))
     .bind(prompt.state.as_str())
     .bind(opt(prompt.turn_id.as_ref()))
     .bind(prompt.attempts)
@@ -127,6 +130,22 @@ pub async fn put_first(tx: &mut Tx, session: SessionId, id: PromptId) -> Result<
     .execute(tx.connection())
     .await?;
     Ok(())
+}
+
+/// Gives what waits for a session to another one of its task, in its order and behind what waits there, but for answers, for
+/// what its sender addressed to that session, and for what is being sent; answers how many those were.
+pub async fn hand_over(tx: &mut Tx, from: SessionId, to: SessionId) -> Result<u64> {
+    let done = sqlx::query(
+        "update queued_messages set session_id = $1, position = position \
+         + (select coalesce(max(x.position) + 1, 0) from queued_messages x where x.session_id = $1) \
+         - (select coalesce(min(y.position), 0) from queued_messages y where y.session_id = $2) \
+         where session_id = $2 and state = 'queued' and pinned = 0 and answer_for_question_id is null",
+    )
+    .bind(to.to_string())
+    .bind(from.to_string())
+    .execute(tx.connection())
+    .await?;
+    Ok(done.rows_affected())
 }
 
 /// Removes what waits for a session, but for questions, answers, and what is being sent; answers how many those were.

@@ -1,10 +1,10 @@
-//! Receipts of messages between agents.
+//! Receipts of messages between agents, and of operators' prompts.
 
 use crate::row::{Columns, flag, text};
 use crate::{Result, Snapshot, Tx};
 use domain::guards::Traffic;
-use domain::ids::{EffectId, PromptId, SessionId};
-use domain::receipt::{Key, Receipt};
+use domain::ids::{EffectId, PromptId, SessionId, TaskId};
+use domain::receipt::{Key, PromptReceipt, Receipt};
 use domain::time::Timestamp;
 use domain::view::DeliveryStatus;
 use sqlx::AssertSqlSafe;
@@ -107,9 +107,66 @@ pub async fn moved(tx: &mut Tx, from: PromptId, into: PromptId) -> Result<()> {
 
 /// Forgets what is older than a moment; answers how many those were.
 pub async fn forget(tx: &mut Tx, before: Timestamp) -> Result<u64> {
-    let done = sqlx::query("delete from message_receipts where sent_at < $1")
+    let mut forgotten = 0;
+    for table in ["message_receipts", "prompt_receipts"] {
+        let done = sqlx::query(AssertSqlSafe(format!(
+            "delete from {table} where sent_at < $1"
+        )))
         .bind(before.millis())
         .execute(tx.connection())
         .await?;
-    Ok(done.rows_affected())
+        forgotten += done.rows_affected();
+    }
+    Ok(forgotten)
+}
+
+/// Adds what an operator was told about a prompt. A second one of a task's key is [`crate::StoreError::Unique`].
+pub async fn insert_prompt(tx: &mut Tx, receipt: &PromptReceipt) -> Result<()> {
+    sqlx::query(
+        "insert into prompt_receipts (task_id, idempotency_key, fingerprint, session_id, prompt_id, status, merged, sent_at) \
+         values ($1, $2, $3, $4, $5, $6, $7, $8)",
+    )
+    .bind(receipt.task_id.to_string())
+    .bind(text(&receipt.key.key))
+    .bind(receipt.key.fingerprint.clone())
+    .bind(receipt.session_id.to_string())
+    .bind(receipt.prompt_id.to_string())
+    .bind(receipt.status.as_str())
+    .bind(flag(receipt.merged))
+    .bind(receipt.sent_at.millis())
+    .execute(tx.connection())
+    .await?;
+    Ok(())
+}
+
+/// What an operator was told about the prompt that it sent to a task under a key.
+pub async fn find_prompt(
+    db: &mut Snapshot,
+    task: TaskId,
+    key: &str,
+) -> Result<Option<PromptReceipt>> {
+    sqlx::query(
+        "select task_id, idempotency_key, fingerprint, session_id, prompt_id, status, merged, sent_at from prompt_receipts \
+         where task_id = $1 and idempotency_key = $2",
+    )
+    .bind(task.to_string())
+    .bind(text(key))
+    .fetch_optional(db.connection())
+    .await?
+    .as_ref()
+    .map(|row| {
+        Ok(PromptReceipt {
+            task_id: row.id("task_id")?,
+            session_id: row.id("session_id")?,
+            prompt_id: row.id("prompt_id")?,
+            key: Key {
+                key: row.text("idempotency_key")?,
+                fingerprint: row.text("fingerprint")?,
+            },
+            status: row.word("status", DeliveryStatus::parse)?,
+            merged: row.flag("merged")?,
+            sent_at: row.time("sent_at")?,
+        })
+    })
+    .transpose()
 }

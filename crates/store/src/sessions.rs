@@ -9,7 +9,7 @@ use sqlx::AssertSqlSafe;
 use sqlx::any::AnyRow;
 
 const COLUMNS: &str = "id, task_id, name, state, is_primary, is_passthrough, agent_profile_id, provider_session_id, workspace_path, \
-                       error_message, generation, auto_run, plan_mode, session_mode, fresh_start, holder, lease_until, \
+                       error_message, generation, auto_run, plan_mode, session_mode, session_model, fresh_start, holder, lease_until, \
                        started_at, completed_at, created_at, updated_at, version";
 
 fn read(row: &AnyRow) -> Result<Session> {
@@ -28,6 +28,7 @@ fn read(row: &AnyRow) -> Result<Session> {
         auto_run: row.flag("auto_run")?,
         plan_mode: row.flag("plan_mode")?,
         session_mode: row.opt_text("session_mode")?,
+        session_model: row.opt_text("session_model")?,
         fresh_start: row.word("fresh_start", FreshStart::parse)?,
         holder: row.opt_text("holder")?,
         lease_until: row.opt_time("lease_until")?,
@@ -43,7 +44,7 @@ fn read(row: &AnyRow) -> Result<Session> {
 pub async fn insert(tx: &mut Tx, session: &Session) -> Result<()> {
     sqlx::query(AssertSqlSafe(format!(
         "insert into sessions ({COLUMNS}) values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, \
-         $18, $19, $20, $21, $22)"
+         $18, $19, $20, $21, $22, $23)"
     )))
     .bind(session.id.to_string())
     .bind(session.task_id.to_string())
@@ -59,6 +60,7 @@ pub async fn insert(tx: &mut Tx, session: &Session) -> Result<()> {
     .bind(flag(session.auto_run))
     .bind(flag(session.plan_mode))
     .bind(opt_text(session.session_mode.as_deref()))
+    .bind(opt_text(session.session_model.as_deref()))
     .bind(session.fresh_start.as_str())
     .bind(session.holder.as_deref())
     .bind(opt_millis(session.lease_until))
@@ -77,8 +79,8 @@ pub async fn update(tx: &mut Tx, session: &Session) -> Result<Write> {
     let done = sqlx::query(
         "update sessions set name = $1, state = $2, is_primary = $3, provider_session_id = $4, workspace_path = $5, \
          error_message = $6, generation = $7, auto_run = $8, holder = $9, lease_until = $10, started_at = $11, \
-         completed_at = $12, updated_at = $13, plan_mode = $14, session_mode = $15, fresh_start = $16, \
-         version = version + 1 where id = $17 and version = $18",
+         completed_at = $12, updated_at = $13, plan_mode = $14, session_mode = $15, session_model = $16, \
+         fresh_start = $17, version = version + 1 where id = $18 and version = $19",
     )
     .bind(opt_text(session.name.as_deref()))
     .bind(session.state.as_str())
@@ -95,6 +97,7 @@ pub async fn update(tx: &mut Tx, session: &Session) -> Result<Write> {
     .bind(session.updated_at.millis())
     .bind(flag(session.plan_mode))
     .bind(opt_text(session.session_mode.as_deref()))
+    .bind(opt_text(session.session_model.as_deref()))
     .bind(session.fresh_start.as_str())
     .bind(session.id.to_string())
     .bind(session.version)

@@ -4,6 +4,7 @@ use crate::row::{Columns, flag, opt, opt_millis, opt_text, text};
 use crate::{Result, Snapshot, Tx, Write};
 use domain::ids::{StepId, TaskId, WorkspaceId};
 use domain::task::{Origin, Priority, Task, TaskState, TitleMode};
+use domain::time::Timestamp;
 use sqlx::AssertSqlSafe;
 use sqlx::any::AnyRow;
 
@@ -279,6 +280,25 @@ pub async fn next_for_step(
         .as_ref()
         .map(read)
         .transpose()
+}
+
+/// Tasks that rested in their step for as long as the step keeps them, longest first: those that nobody works on. At most
+/// `limit`.
+pub async fn to_archive(db: &mut Snapshot, now: Timestamp, limit: i64) -> Result<Vec<TaskId>> {
+    sqlx::query(
+        "select t.id from steps p join tasks t on t.workflow_step_id = p.id \
+         where p.auto_archive_after_hours > 0 and t.archived_at is null \
+         and t.updated_at <= $1 - p.auto_archive_after_hours * 3600000 \
+         and not exists (select 1 from sessions s where s.task_id = t.id and s.state in ('STARTING', 'RUNNING')) \
+         order by t.updated_at, t.id limit $2",
+    )
+    .bind(now.millis())
+    .bind(limit)
+    .fetch_all(db.connection())
+    .await?
+    .iter()
+    .map(|row| row.id("id"))
+    .collect()
 }
 
 /// Says why the workflow moves a card no more, or that it does again.

@@ -293,16 +293,29 @@ pub async fn insert_signal(
     Ok(done.rows_affected() == 1)
 }
 
-/// Whether the session signalled that the step is complete.
-pub async fn has_signal(db: &mut Snapshot, session: SessionId, step: StepId) -> Result<bool> {
-    let row = sqlx::query(
-        "select count(*) as signals from step_signals where session_id = $1 and step_id = $2",
+/// The session's signal that the step is complete.
+pub async fn signal(
+    db: &mut Snapshot,
+    session: SessionId,
+    step: StepId,
+) -> Result<Option<StepSignal>> {
+    sqlx::query(
+        "select summary, handoff, blockers, signaled_at from step_signals where session_id = $1 and step_id = $2",
     )
     .bind(session.to_string())
     .bind(step.to_string())
-    .fetch_one(db.connection())
-    .await?;
-    Ok(row.int("signals")? > 0)
+    .fetch_optional(db.connection())
+    .await?
+    .as_ref()
+    .map(|row| {
+        Ok(StepSignal {
+            summary: row.text("summary")?,
+            handoff: row.opt_text("handoff")?,
+            blockers: row.opt_text("blockers")?,
+            signaled_at: row.time("signaled_at")?,
+        })
+    })
+    .transpose()
 }
 
 /// Drops the session's signals: used, or cancelled by a message.

@@ -22,6 +22,8 @@ pub(super) fn routes() -> Vec<Route> {
 #[serde(deny_unknown_fields)]
 pub(super) struct Prompt {
     pub(super) content: String,
+    #[serde(default)]
+    pub(super) idempotency_key: Option<String>,
 }
 
 impl Wire for Prompt {

@@ -179,7 +179,12 @@ async fn prompt(
 ) -> Reply<MessageOutcome> {
     Ok(Json(
         app.board
-            .prompt_session(&actor, session, &prompt.content)
+            .prompt_session(
+                &actor,
+                session,
+                &prompt.content,
+                prompt.idempotency_key.as_deref(),
+            )
             .await?,
     ))
 }

@@ -298,6 +298,13 @@ async fn prompt(
     Body(prompt): Body<Prompt>,
 ) -> Reply<MessageOutcome> {
     Ok(Json(
-        app.board.prompt_task(&actor, task, &prompt.content).await?,
+        app.board
+            .prompt_task(
+                &actor,
+                task,
+                &prompt.content,
+                prompt.idempotency_key.as_deref(),
+            )
+            .await?,
     ))
 }

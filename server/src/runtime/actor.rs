@@ -1,5 +1,6 @@
 //! The actor of a session: the one place that starts, prompts, cancels and ends its agent.
 
+use super::choices::{Choices, remark};
 use super::live::{EVENTS, Live, RunningTurn};
 use super::patience::Patience;
 use super::transcript::Transcript;
@@ -7,7 +8,7 @@ use super::{RuntimeConfig, Tools};
 use agents::AgentEvent;
 use agents::acp::{
     self, Chosen, Conversation, FreshReason, LaunchError, LaunchSpec, Launched, McpEndpoint,
-    PermissionOutcome, Prompt,
+    PermissionOutcome, Prompt, Subject,
 };
 use agents::event::{PermissionRequest, StopReason, TurnOutcome as AgentOutcome};
 use board::{Board, BoardError, Delivery, LaunchPlan, LaunchReport, Next, Recorded, TurnOutcome};
@@ -330,6 +331,7 @@ impl Actor {
             agent: launched.agent,
             events,
             fresh_because,
+            choices: Choices::of(plan, launched.offer),
             can_resume: launched.capabilities.load_session,
             turn: None,
             transcript,
@@ -383,8 +385,45 @@ impl Actor {
         Ok(())
     }
 
+    /// Sees to it that the agent is in the mode that the card's step wants before it gets the prompt.
+    async fn choose(&mut self, delivery: &Delivery) -> board::Result<()> {
+        let Some(live) = &mut self.live else {
+            return Ok(());
+        };
+        let due = live.choices.due(delivery);
+        if due.is_empty() {
+            return Ok(());
+        }
+        let agent = live.agent.clone();
+        let mut choices = std::mem::take(&mut live.choices);
+        let remarks = {
+            let asking = choices.ask(&agent, due);
+            tokio::pin!(asking);
+            loop {
+                let Some(live) = &mut self.live else {
+                    break asking.await;
+                };
+                tokio::select! {
+                    remarks = &mut asking => break remarks,
+                    // An agent that talks before it answers must be listened to.
+                    Some(event) = live.events.recv() => self.on_event(event).await,
+                }
+            }
+        };
+        if let Some(live) = &mut self.live {
+            live.choices = choices;
+        }
+        if remarks.is_empty() {
+            return Ok(());
+        }
+        self.board
+            .session_remarked(self.session, &self.config.node, remarks)
+            .await
+    }
+
     /// Sends a prompt and reports its acceptance; answers false when the process was gone before anything was sent.
     async fn send(&mut self, delivery: &Delivery) -> board::Result<bool> {
+        self.choose(delivery).await?;
         let Some(live) = &mut self.live else {
             return Ok(false);
         };
@@ -721,20 +760,12 @@ impl Actor {
 
 /// What the profile asked for and the agent does not do, in words for a person.
 fn remarks(plan: &LaunchPlan, mode: &Chosen, model: &Chosen) -> Vec<String> {
-    let remark = |what: &str, wanted: &Option<String>, chosen: &Chosen| {
-        let wanted = wanted.as_deref()?;
-        let why = match chosen {
-            Chosen::Set | Chosen::NotAsked => return None,
-            Chosen::NotOffered => "does not offer it".to_owned(),
-            Chosen::Refused(words) => format!("refused it: {words}"),
-        };
-        Some(format!(
-            "The profile asks for the {what} \"{wanted}\", but the agent {why}. It goes on with its own."
-        ))
+    let said = |subject, wanted: &Option<String>, chosen| {
+        remark("profile", subject, wanted.as_deref()?, chosen)
     };
     [
-        remark("mode", &plan.profile.mode, mode),
-        remark("model", &plan.profile.model, model),
+        said(Subject::Mode, &plan.profile.mode, mode),
+        said(Subject::Model, &plan.profile.model, model),
     ]
     .into_iter()
     .flatten()

@@ -1,5 +1,6 @@
 //! One live agent: the process, its events, the turn it is in, and the transcript being written.
 
+use super::choices::Choices;
 use super::transcript::Transcript;
 use agents::AgentEvent;
 use agents::acp::AgentHandle;
@@ -16,6 +17,8 @@ pub(super) struct Live {
     pub(super) events: mpsc::Receiver<AgentEvent>,
     /// Why the conversation is a new one although the session had an earlier one; told to the agent once.
     pub(super) fresh_because: Option<String>,
+    /// Its mode and its model.
+    pub(super) choices: Choices,
     /// The conversation can be loaded again, so the process may be ended when it is idle.
     pub(super) can_resume: bool,
     pub(super) turn: Option<RunningTurn>,

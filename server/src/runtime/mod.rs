@@ -12,6 +12,7 @@
 //! ```
 
 mod actor;
+mod choices;
 mod leases;
 mod live;
 mod patience;
@@ -102,6 +103,7 @@ impl Runtime {
                 sessions.clone(),
                 stop.clone(),
             )),
+            tokio::spawn(worker::archiving(board.clone(), stop.clone())),
             tokio::spawn(worker::housekeeping(board, stop.clone())),
         ];
         Self {

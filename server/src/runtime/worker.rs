@@ -89,6 +89,25 @@ async fn settle(
     }
 }
 
+/// Archives what rested for as long as its step keeps it, at the start and then every few minutes.
+pub(super) async fn archiving(board: Board, stop: CancellationToken) {
+    let mut ticks = tokio::time::interval(board::AUTO_ARCHIVE_EVERY);
+    loop {
+        tokio::select! {
+            _ = ticks.tick() => {}
+            () = stop.cancelled() => return,
+        }
+        match board.tasks_archive_resting().await {
+            Ok(0) => {}
+            Ok(tasks) => tracing::info!(tasks, "archived tasks that rested"),
+            Err(error) => tracing::error!(
+                error = &error as &dyn std::error::Error,
+                "tasks that rested were not archived"
+            ),
+        }
+    }
+}
+
 /// Drops what nobody needs any more, at the start and then every hour.
 pub(super) async fn housekeeping(board: Board, stop: CancellationToken) {
     let mut ticks = tokio::time::interval(HOUSEKEEPING);

@@ -20,6 +20,7 @@ mod feed;
 mod flow;
 mod journey;
 mod kill;
+mod message_rules;
 mod negotiation;
 mod openapi;
 mod operators;

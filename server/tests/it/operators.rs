@@ -13,128 +13,126 @@ fn question() -> Value {
     ]}]})
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn of_two_answers_at_once_one_wins_and_both_learn_which() {
-    let app = TestApp::new().await;
-    let agent = Agent::launch(&app, app.started_task("A").await).await;
-    let client = agent.connect(&app).await;
-    let waiting = client.call(QUESTION, question());
-    let answer = async {
-        let page = app
-            .until(&format!("/tasks/{}/page", agent.task), |page| {
-                page["clarifications"]
-                    .as_array()
-                    .is_some_and(|open| !open.is_empty())
-            })
-            .await;
-        assert_eq!(page["task"]["task_pending_action"], "clarification");
-        assert_eq!(page["sessions"][0]["pending_action"], "clarification");
-        let pending = page["clarifications"][0]["pending_id"]
-            .as_str()
-            .unwrap()
-            .to_owned();
-        let path = format!("/clarification/{pending}/respond");
-        let with = |option: &str| json!({"answers": [{"question_id": "db", "selected_options": [option], "custom_text": ""}]});
-        let (one, other) = tokio::join!(app.post(&path, with("lite")), app.post(&path, with("pg")));
-        let later = app.post(&path, json!({"rejected": true})).await;
-        (one, other, later)
-    };
-    let (result, (one, other, later)) =
-        soon(Box::pin(async { tokio::join!(waiting, answer) })).await;
-    for reply in [&one, &other, &later] {
-        assert_eq!(reply.status, 200, "{}", reply.json);
-        assert_eq!(reply.json["status"], "answered");
-        assert_eq!(reply.json["response"], result);
-    }
-    let won: Vec<bool> = [&one, &other, &later]
-        .map(|reply| reply.json["claimed"].as_bool().unwrap())
-        .to_vec();
-    assert_eq!(won.iter().filter(|won| **won).count(), 1, "{won:?}");
-    assert!(!won[2]);
-    let winner = if won[0] { "SQLite" } else { "Postgres" };
-    assert_eq!(result["db"]["selected_option"]["label"], winner);
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_skipped_question_is_a_result_and_not_an_error() {
-    let app = TestApp::new().await;
-    let agent = Agent::launch(&app, app.started_task("A").await).await;
-    let client = agent.connect(&app).await;
-    let waiting = client.call(QUESTION, question());
-    let skip = async {
-        let pending = pending(&app, &agent).await;
-        let body = json!({"rejected": true, "reject_reason": "You decide."});
-        app.post(&format!("/clarification/{pending}/respond"), body)
-            .await
-    };
-    let (result, reply) = soon(Box::pin(async { tokio::join!(waiting, skip) })).await;
-    assert_eq!(reply.json["status"], "rejected");
-    assert_eq!(
-        result,
-        json!({"db": {"answered": false, "rejected": true}, "rejected": true, "reject_reason": "You decide."})
-    );
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn bad_answers_are_refused_and_the_question_stays_open() {
-    let app = TestApp::new().await;
-    let agent = Agent::launch(&app, app.started_task("A").await).await;
-    let client = agent.connect(&app).await;
-    let waiting = client.call(QUESTION, question());
-    let answer = async {
-        let path = format!("/clarification/{}/respond", pending(&app, &agent).await);
-        for bad in [
-            json!({"answers": []}),
-            json!({"answers": [{"question_id": "other", "selected_options": ["lite"]}]}),
-            json!({"answers": [{"question_id": "db", "selected_options": ["mysql"]}]}),
-            json!({"answers": [{"question_id": "db", "custom_text": "é".repeat(2_001)}]}),
-            json!({"answers": [{"question_id": "db", "selected_options": ["lite"], "extra": 1}]}),
-        ] {
-            let reply = app.post(&path, bad.clone()).await;
-            assert_eq!(
-                (reply.status, reply.code()),
-                (400, "VALIDATION_ERROR"),
-                "{bad}"
-            );
+store::on_both_engines! {
+    async fn of_two_answers_at_once_one_wins_and_both_learn_which(db: TestDb) {
+        let app = TestApp::on(&db).await;
+        let agent = Agent::launch(&app, app.started_task("A").await).await;
+        let client = agent.connect(&app).await;
+        let waiting = client.call(QUESTION, question());
+        let answer = async {
+            let page = app
+                .until(&format!("/tasks/{}/page", agent.task), |page| {
+                    page["clarifications"]
+                        .as_array()
+                        .is_some_and(|open| !open.is_empty())
+                })
+                .await;
+            assert_eq!(page["task"]["task_pending_action"], "clarification");
+            assert_eq!(page["sessions"][0]["pending_action"], "clarification");
+            let pending = page["clarifications"][0]["pending_id"]
+                .as_str()
+                .unwrap()
+                .to_owned();
+            let path = format!("/clarification/{pending}/respond");
+            let with = |option: &str| json!({"answers": [{"question_id": "db", "selected_options": [option], "custom_text": ""}]});
+            let (one, other) = tokio::join!(app.post(&path, with("lite")), app.post(&path, with("pg")));
+            let later = app.post(&path, json!({"rejected": true})).await;
+            (one, other, later)
+        };
+        let (result, (one, other, later)) =
+            soon(Box::pin(async { tokio::join!(waiting, answer) })).await;
+        for reply in [&one, &other, &later] {
+            assert_eq!(reply.status, 200, "{}", reply.json);
+            assert_eq!(reply.json["status"], "answered");
+            assert_eq!(reply.json["response"], result);
         }
-        let good = json!({"answers": [{"question_id": "db", "custom_text": "é".repeat(2_000)}]});
-        assert_eq!(app.post(&path, good).await.json["claimed"], true);
-    };
-    let (result, ()) = soon(Box::pin(async { tokio::join!(waiting, answer) })).await;
-    assert_eq!(result["db"]["custom_text"], "é".repeat(2_000));
-}
+        let won: Vec<bool> = [&one, &other, &later]
+            .map(|reply| reply.json["claimed"].as_bool().unwrap())
+            .to_vec();
+        assert_eq!(won.iter().filter(|won| **won).count(), 1, "{won:?}");
+        assert!(!won[2]);
+        let winner = if won[0] { "SQLite" } else { "Postgres" };
+        assert_eq!(result["db"]["selected_option"]["label"], winner);
+    }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn of_two_choices_for_a_permission_the_first_wins() {
-    let app = TestApp::new().await;
-    let agent = Agent::launch(&app, app.started_task("A").await).await;
-    let option = |id: &str, kind: &str| domain::permission::PermissionOption {
-        option_id: id.to_owned(),
-        name: id.to_uppercase(),
-        kind: kind.to_owned(),
-    };
-    let options = vec![option("yes", "allow_once"), option("no", "reject_once")];
-    let permission = app
-        .board()
-        .permission_request(
-            agent.session,
-            crate::support::agent::NODE,
-            "7",
-            json!({"title": "rm -rf build"}),
-            options,
-        )
-        .await
-        .unwrap();
-    let path = format!("/permissions/{permission}/respond");
-    let unknown = app.post(&path, json!({"option_id": "maybe"})).await;
-    assert_eq!(unknown.code(), "VALIDATION_ERROR");
-    let (yes, no) = tokio::join!(
-        app.post(&path, json!({"option_id": "yes"})),
-        app.post(&path, json!({"option_id": "no"}))
-    );
-    let mut statuses = [yes.status, no.status];
-    statuses.sort_unstable();
-    assert_eq!(statuses, [200, 409]);
+    async fn a_skipped_question_is_a_result_and_not_an_error(db: TestDb) {
+        let app = TestApp::on(&db).await;
+        let agent = Agent::launch(&app, app.started_task("A").await).await;
+        let client = agent.connect(&app).await;
+        let waiting = client.call(QUESTION, question());
+        let skip = async {
+            let pending = pending(&app, &agent).await;
+            let body = json!({"rejected": true, "reject_reason": "You decide."});
+            app.post(&format!("/clarification/{pending}/respond"), body)
+                .await
+        };
+        let (result, reply) = soon(Box::pin(async { tokio::join!(waiting, skip) })).await;
+        assert_eq!(reply.json["status"], "rejected");
+        assert_eq!(
+            result,
+            json!({"db": {"answered": false, "rejected": true}, "rejected": true, "reject_reason": "You decide."})
+        );
+    }
+
+    async fn bad_answers_are_refused_and_the_question_stays_open(db: TestDb) {
+        let app = TestApp::on(&db).await;
+        let agent = Agent::launch(&app, app.started_task("A").await).await;
+        let client = agent.connect(&app).await;
+        let waiting = client.call(QUESTION, question());
+        let answer = async {
+            let path = format!("/clarification/{}/respond", pending(&app, &agent).await);
+            for bad in [
+                json!({"answers": []}),
+                json!({"answers": [{"question_id": "other", "selected_options": ["lite"]}]}),
+                json!({"answers": [{"question_id": "db", "selected_options": ["mysql"]}]}),
+                json!({"answers": [{"question_id": "db", "custom_text": "é".repeat(2_001)}]}),
+                json!({"answers": [{"question_id": "db", "selected_options": ["lite"], "extra": 1}]}),
+            ] {
+                let reply = app.post(&path, bad.clone()).await;
+                assert_eq!(
+                    (reply.status, reply.code()),
+                    (400, "VALIDATION_ERROR"),
+                    "{bad}"
+                );
+            }
+            let good = json!({"answers": [{"question_id": "db", "custom_text": "é".repeat(2_000)}]});
+            assert_eq!(app.post(&path, good).await.json["claimed"], true);
+        };
+        let (result, ()) = soon(Box::pin(async { tokio::join!(waiting, answer) })).await;
+        assert_eq!(result["db"]["custom_text"], "é".repeat(2_000));
+    }
+
+    async fn of_two_choices_for_a_permission_the_first_wins(db: TestDb) {
+        let app = TestApp::on(&db).await;
+        let agent = Agent::launch(&app, app.started_task("A").await).await;
+        let option = |id: &str, kind: &str| domain::permission::PermissionOption {
+            option_id: id.to_owned(),
+            name: id.to_uppercase(),
+            kind: kind.to_owned(),
+        };
+        let options = vec![option("yes", "allow_once"), option("no", "reject_once")];
+        let permission = app
+            .board()
+            .permission_request(
+                agent.session,
+                crate::support::agent::NODE,
+                "7",
+                json!({"title": "rm -rf build"}),
+                options,
+            )
+            .await
+            .unwrap();
+        let path = format!("/permissions/{permission}/respond");
+        let unknown = app.post(&path, json!({"option_id": "maybe"})).await;
+        assert_eq!(unknown.code(), "VALIDATION_ERROR");
+        let (yes, no) = tokio::join!(
+            app.post(&path, json!({"option_id": "yes"})),
+            app.post(&path, json!({"option_id": "no"}))
+        );
+        let mut statuses = [yes.status, no.status];
+        statuses.sort_unstable();
+        assert_eq!(statuses, [200, 409]);
+    }
 }
 
 /// The id of the question that an agent has put to its operator.

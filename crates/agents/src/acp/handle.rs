@@ -8,6 +8,7 @@ use tokio::sync::oneshot;
 use super::{
     connection::{Connection, OpenPrompt, cancelled, selected},
     error::AgentError,
+    session::{Chosen, Offer, Step, Subject},
 };
 use crate::event::{Exit, TurnEnd};
 
@@ -95,6 +96,34 @@ impl AgentHandle {
     /// Says whether there was a turn to cancel.
     pub fn cancel(&self) -> bool {
         self.inner.connection.cancel()
+    }
+
+    /// Puts a wish to the agent between two turns. A refusal is told, and is no reason not to work.
+    ///
+    /// # Errors
+    ///
+    /// [`AgentError::Exited`] when the process went away.
+    pub async fn choose(
+        &self,
+        offer: &mut Offer,
+        subject: Subject,
+        wanted: &str,
+    ) -> Result<Chosen, AgentError> {
+        let (method, params) = match offer.step(&self.inner.session_id, subject, wanted) {
+            Step::Nothing => return Ok(Chosen::Set),
+            Step::NotOffered => return Ok(Chosen::NotOffered),
+            Step::Call { method, params } => (method, params),
+        };
+        let Ok(answer) = self.inner.connection.call(method, &params, false).await else {
+            return Err(self.inner.connection.exited_error().await);
+        };
+        Ok(match answer.result {
+            Ok(answer) => {
+                offer.granted(subject, wanted, &answer);
+                Chosen::Set
+            }
+            Err(error) => Chosen::Refused(error.message),
+        })
     }
 
     /// Answers a permission request.

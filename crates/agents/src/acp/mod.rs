@@ -35,7 +35,7 @@ pub use handle::{AgentHandle, PermissionOutcome, Prompt, PromptInFlight};
 pub use launch::{AgentInfo, Capabilities, Conversation, FreshReason, Launched, launch};
 pub use normalise::normalise;
 pub use replay::Replay;
-pub use session::{Chosen, Mode, Offer};
+pub use session::{Chosen, Mode, Offer, Subject};
 pub use spec::{LaunchSpec, McpEndpoint};
 
 #[cfg(test)]

@@ -47,8 +47,10 @@ pub enum Chosen {
 
 /// What a wish is about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Subject {
+pub enum Subject {
+    /// How freely it acts.
     Mode,
+    /// What it thinks with.
     Model,
 }
 

@@ -294,7 +294,7 @@ store::on_both_engines! {
         parent.operator_says("one").await;
         parent.operator_says("two").await;
         refused(
-            world.board().prompt_session(&Actor::Operator, parent.session, "three").await,
+            world.board().prompt_session(&Actor::Operator, parent.session, "three", None).await,
             ErrorCode::QueueFull,
         );
         let question = child.ask_and_wait("Which store?").await;

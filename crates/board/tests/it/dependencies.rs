@@ -142,7 +142,7 @@ store::on_both_engines! {
         world.run().await;
         assert_eq!(card(&world, task).await.session_count, 0);
         // By hand it starts.
-        board.prompt_task(&OPERATOR, task, "Go.").await.unwrap();
+        board.prompt_task(&OPERATOR, task, "Go.", None).await.unwrap();
         world.run().await;
         assert_eq!(world.primary(task).await.texts(), ["Go."]);
     }
@@ -217,7 +217,7 @@ store::on_both_engines! {
         let world = World::new(db).await;
         let first = idle(&world, "First").await;
         let task = waiting(&world, "Task", &[first]).await;
-        world.board().prompt_task(&OPERATOR, task, "Begin anyway.").await.unwrap();
+        world.board().prompt_task(&OPERATOR, task, "Begin anyway.", None).await.unwrap();
         world.run().await;
         let puppet = world.primary(task).await;
         assert!(!card(&world, task).await.start_when_unblocked);

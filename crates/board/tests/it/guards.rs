@@ -269,4 +269,36 @@ store::on_both_engines! {
         refused(sender.tell(target.task, "hello").await, ErrorCode::NotFound);
         assert_eq!(target.texts().len(), 1);
     }
+
+    // Rulings 20: a question does not begin a chain anew, nor does its answer; neither is ever refused.
+    async fn a_chain_goes_on_through_questions_and_answers(db: TestDb) {
+        let world = World::with(db, guarded(|guards| guards.max_hops = 3)).await;
+        let (parent, child) = world.family().await;
+        let other = world.working("Other").await;
+        other.tell(child.task, "1").await.unwrap();
+        child.end_turn().await;
+        world.run().await;
+        hears(&world, &child, "1").await;
+        let question = child.ask_and_wait("Which store?").await;
+        world.run().await;
+        assert!(parent.is_in_turn(), "it is asked: 2 of the chain");
+        parent.reply(&child, question, "SQLite").await.unwrap();
+        world.run().await;
+        assert_eq!(child.last_heard().text, "SQLite");
+        let refused = limited(child.tell(other.task, "4").await);
+        assert_eq!((&refused["guard"], &refused["hops"]), (&json!("hops"), &json!(4)));
+        // Asking and answering goes on all the same.
+        parent.end_turn().await;
+        let question = child.ask_and_wait("And which table?").await;
+        world.run().await;
+        parent.reply(&child, question, "All of them").await.unwrap();
+        world.run().await;
+        assert_eq!(child.last_heard().text, "All of them");
+        // What the parent says of itself after that is refused too, until a person speaks.
+        limited(parent.tell(other.task, "5").await);
+        parent.operator_says("Tell them.").await;
+        parent.end_turn().await;
+        world.run().await;
+        parent.tell(other.task, "6").await.unwrap();
+    }
 }

@@ -257,7 +257,7 @@ impl Puppet {
     pub(crate) async fn operator_says(&self, text: &str) -> MessageOutcome {
         let board = self.world.board();
         board
-            .prompt_session(&Actor::Operator, self.session, text)
+            .prompt_session(&Actor::Operator, self.session, text, None)
             .await
             .unwrap()
     }

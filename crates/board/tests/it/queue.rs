@@ -73,7 +73,7 @@ store::on_both_engines! {
         let created = world.create(prompted("Task")).await.unwrap();
         let puppet = world.puppet(created.task.id, created.session_id.unwrap());
         refused(
-            world.board().prompt_session(&Actor::Operator, puppet.session, "two").await,
+            world.board().prompt_session(&Actor::Operator, puppet.session, "two", None).await,
             ErrorCode::QueueFull,
         );
         world.node().take(puppet.session).await;
@@ -100,7 +100,7 @@ store::on_both_engines! {
         parent.operator_says("fits").await;
         assert_eq!(parent.waiting().await.len(), 3);
         other.operator_says("supersedes, beyond the capacity").await;
-        refused(world.board().prompt_session(&Actor::Operator, parent.session, "full").await, ErrorCode::QueueFull);
+        refused(world.board().prompt_session(&Actor::Operator, parent.session, "full", None).await, ErrorCode::QueueFull);
         assert_ne!(world.question_status(question).await, domain::question::QuestionStatus::Pending);
     }
 
@@ -203,28 +203,80 @@ store::on_both_engines! {
         world.board().task_archive(&Actor::Operator, puppet.task).await.unwrap();
         assert_eq!(world.count("queued_messages").await, 0);
         refused(
-            world.board().prompt_session(&Actor::Operator, puppet.session, "hello").await,
+            world.board().prompt_session(&Actor::Operator, puppet.session, "hello", None).await,
             ErrorCode::Conflict,
         );
-        refused(world.board().prompt_task(&Actor::Operator, puppet.task, "hello").await, ErrorCode::Conflict);
+        refused(world.board().prompt_task(&Actor::Operator, puppet.task, "hello", None).await, ErrorCode::Conflict);
     }
 
     async fn only_the_operator_prompts_directly(db: TestDb) {
         let world = World::new(db).await;
         let puppet = world.working("Task").await;
-        refused(world.board().prompt_session(&puppet.actor(), puppet.session, "hello").await, ErrorCode::Forbidden);
-        refused(world.board().prompt_task(&puppet.actor(), puppet.task, "hello").await, ErrorCode::Forbidden);
+        refused(world.board().prompt_session(&puppet.actor(), puppet.session, "hello", None).await, ErrorCode::Forbidden);
+        refused(world.board().prompt_task(&puppet.actor(), puppet.task, "hello", None).await, ErrorCode::Forbidden);
         refused(world.board().session_auto_run(&puppet.actor(), puppet.session, false).await, ErrorCode::Forbidden);
-        refused(world.board().prompt_session(&Actor::Operator, puppet.session, "  ").await, ErrorCode::Validation);
+        refused(world.board().prompt_session(&Actor::Operator, puppet.session, "  ", None).await, ErrorCode::Validation);
     }
 
     async fn a_prompt_to_a_task_that_was_never_started_starts_it(db: TestDb) {
         let world = World::new(db).await;
         let card = domain::params::CreateTask { start_agent: Some(false), ..prompted("Task") };
         let task = world.create(card).await.unwrap().task.id;
-        let outcome = world.board().prompt_task(&Actor::Operator, task, "Go.").await.unwrap();
+        let outcome = world.board().prompt_task(&Actor::Operator, task, "Go.", None).await.unwrap();
         assert_eq!(outcome.status, DeliveryStatus::Started);
         world.run().await;
         assert_eq!(world.primary(task).await.texts(), ["Go."]);
+    }
+
+    async fn an_operators_prompt_that_is_sent_again_under_its_key_is_queued_once(db: TestDb) {
+        let world = World::new(db).await;
+        let puppet = world.working("Task").await;
+        let board = world.board();
+        let to_session = async |text: &str, key| board.prompt_session(&Actor::Operator, puppet.session, text, key).await;
+        let to_task = async |text: &str, key| board.prompt_task(&Actor::Operator, puppet.task, text, key).await;
+        let first = to_session("one", Some("k")).await.unwrap();
+        assert!(!first.deduplicated);
+        let again = to_session("one", Some(" k ")).await.unwrap();
+        assert!(again.deduplicated);
+        assert_eq!((again.queue_entry_id, again.status), (first.queue_entry_id, first.status));
+        refused(to_session("other words", Some("k")).await, ErrorCode::Validation);
+        refused(to_task("one", Some("k")).await, ErrorCode::Validation);
+        let long = "k".repeat(201);
+        refused(to_session("one", Some(&long)).await, ErrorCode::Validation);
+        // Without a key, or under another one, the same words are said again.
+        to_session("one", None).await.unwrap();
+        to_session("one", Some("")).await.unwrap();
+        let task_first = to_task("two", Some("t")).await.unwrap();
+        assert_eq!(to_task("two", Some("t")).await.unwrap().queue_entry_id, task_first.queue_entry_id);
+        assert_eq!(puppet.waiting().await, ["one", "one", "one", "two"]);
+
+        // Whatever became of it, and of the session, meanwhile.
+        board.session_stop(&Actor::Operator, puppet.session).await.unwrap();
+        world.restart().await;
+        let late = world.board().prompt_session(&Actor::Operator, puppet.session, "one", Some("k")).await.unwrap();
+        assert_eq!((late.deduplicated, late.queue_entry_id), (true, first.queue_entry_id));
+        assert_eq!(puppet.waiting().await.len(), 4);
+    }
+
+    async fn of_many_who_send_a_prompt_under_one_key_one_queues_it(db: TestDb) {
+        let world = World::new(db).await;
+        let puppet = world.working("Task").await;
+        let sent: Vec<_> = (0..8)
+            .map(|_| {
+                let (board, session) = (world.board(), puppet.session);
+                tokio::spawn(async move {
+                    board.prompt_session(&Actor::Operator, session, "one", Some("k")).await.unwrap()
+                })
+            })
+            .collect();
+        let mut ids = std::collections::HashSet::new();
+        let mut new = 0;
+        for sent in sent {
+            let outcome = sent.await.unwrap();
+            new += usize::from(!outcome.deduplicated);
+            ids.insert(outcome.queue_entry_id);
+        }
+        assert_eq!((new, ids.len()), (1, 1));
+        assert_eq!(puppet.waiting().await, ["one"]);
     }
 }

@@ -145,7 +145,7 @@ store::on_both_engines! {
             let session = child.session;
             let (outcome, said) = at_once(
                 answer(&parent, &child, question, "SQLite."),
-                on_board(&world, move |b| async move { b.prompt_session(&Actor::Operator, session, "Go on.").await }),
+                on_board(&world, move |b| async move { b.prompt_session(&Actor::Operator, session, "Go on.", None).await }),
             ).await;
             said.unwrap();
             let answered = outcome.is_ok();
@@ -417,7 +417,7 @@ store::on_both_engines! {
             let (ender, session) = (puppet.clone(), puppet.session);
             let ((), said) = at_once(
                 async move { ender.end_turn().await },
-                on_board(&world, move |b| async move { b.prompt_session(&Actor::Operator, session, &n.to_string()).await }),
+                on_board(&world, move |b| async move { b.prompt_session(&Actor::Operator, session, &n.to_string(), None).await }),
             ).await;
             said.unwrap();
             world.run().await;
@@ -445,7 +445,7 @@ store::on_both_engines! {
                     let board = world.board();
                     let outcome = match wave {
                         0 => parent.reply(&child, asked, "SQLite.").await.map(|_| ()),
-                        1 => board.prompt_session(&operator, child.session, "Go on.").await.map(|_| ()),
+                        1 => board.prompt_session(&operator, child.session, "Go on.", None).await.map(|_| ()),
                         2 => child.tell(sibling, "hello").await.map(|_| ()),
                         _ if n == 0 => board.task_archive(&operator, child.task).await.map(|_| ()),
                         _ if n == 1 => board.session_stop(&operator, child.session).await.map(|_| ()),

@@ -43,7 +43,7 @@ store::on_both_engines! {
         assert_eq!(card.error_message.as_deref(), Some("no such program"));
         assert_eq!(puppet.messages_of(MessageType::Error).await.len(), 1);
         assert_eq!(puppet.waiting().await, ["Begin with Task."]);
-        refused(world.board().prompt_session(&Actor::Operator, puppet.session, "hello").await, ErrorCode::Conflict);
+        refused(world.board().prompt_session(&Actor::Operator, puppet.session, "hello", None).await, ErrorCode::Conflict);
 
         world.node().mend_agent(puppet.session);
         world.board().session_resume(&Actor::Operator, puppet.session).await.unwrap();
@@ -173,7 +173,7 @@ store::on_both_engines! {
         assert_eq!(puppet.card().await.state, TaskState::Review);
         assert_eq!(world.count("turns where state = 'cancelled'").await, 1);
         assert_eq!(puppet.waiting().await, ["waits"]);
-        refused(world.board().prompt_session(&Actor::Operator, puppet.session, "hello").await, ErrorCode::Conflict);
+        refused(world.board().prompt_session(&Actor::Operator, puppet.session, "hello", None).await, ErrorCode::Conflict);
         world.board().session_resume(&Actor::Operator, puppet.session).await.unwrap();
         world.run().await;
         assert_eq!(puppet.last_heard().text, "waits");

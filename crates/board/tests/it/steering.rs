@@ -226,7 +226,7 @@ store::on_both_engines! {
         let theirs = sender.tell(target.task, "theirs").await.unwrap();
         assert!(!theirs.merged);
         // The queue is full, and what is not of the last one's source is refused.
-        refused(world.board().prompt_session(&OPERATOR, target.session, "three").await, ErrorCode::QueueFull);
+        refused(world.board().prompt_session(&OPERATOR, target.session, "three", None).await, ErrorCode::QueueFull);
         world.board().queue_reorder(&OPERATOR, target.session, &[theirs.queue_entry_id.unwrap(), first.queue_entry_id.unwrap()]).await.unwrap();
         assert!(target.operator_says("three").await.merged, "beyond the capacity, since it takes no place");
         assert_eq!(target.waiting().await, ["theirs", "one\n\ntwo\n\nthree"]);

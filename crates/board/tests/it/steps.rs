@@ -1,12 +1,15 @@
 //! What steps do (task-domain 1.5): on entering and leaving them, and when all parts of a task have ended.
 
+use crate::puppet::note;
 use crate::world::{World, prompted, refused};
 use board::Actor;
 use domain::error::ErrorCode;
 use domain::ids::TaskId;
 use domain::moves::EntryOptions;
-use domain::params::{CreateProfile, MoveTask, UpdateStep, UpdateTask};
-use domain::workflow::{CompleteAction, EnterAction, MoveAction, PlanAction, StepEvents};
+use domain::params::{CreateAgent, CreateProfile, MoveTask, UpdateStep, UpdateTask};
+use domain::workflow::{
+    CompleteAction, EnterAction, MoveAction, PlanAction, SessionOperation, SessionRule, StepEvents,
+};
 
 const OPERATOR: Actor = Actor::Operator;
 
@@ -91,7 +94,7 @@ store::on_both_engines! {
         assert_eq!(puppet.texts().len(), 2);
     }
 
-    async fn a_step_sets_the_agents_mode_from_its_next_start_on(db: TestDb) {
+    async fn a_step_sets_the_agents_mode_for_its_next_prompt_and_its_next_start(db: TestDb) {
         let world = World::new(db).await;
         events(&world, "Review", |e| {
             e.on_enter = vec![EnterAction::SetSessionMode { mode: "plan".to_owned() }];
@@ -99,6 +102,15 @@ store::on_both_engines! {
         .await;
         let puppet = world.resting("Task").await;
         assert_eq!(puppet.view().await.session_mode.as_deref(), Some("plan"));
+        puppet.operator_says("Plan.").await;
+        let board::Next::Deliver(delivery) = world.node().next(puppet.session).await.unwrap() else {
+            panic!("its agent is live");
+        };
+        assert_eq!((delivery.mode.as_deref(), delivery.model), (Some("plan"), None));
+        world.restart().await;
+        world.run().await;
+        puppet.end_turn().await;
+        world.run().await;
         world.node().die(puppet.session).await.unwrap();
         puppet.operator_says("Go on.").await;
         let board::Next::Launch(plan) = world.node().next(puppet.session).await.unwrap() else {
@@ -235,5 +247,105 @@ store::on_both_engines! {
         middle.end_turn().await;
         world.run().await;
         assert_eq!(middle.step().await, "Backlog");
+    }
+
+    async fn a_step_configures_a_session_by_its_agent(db: TestDb) {
+        let world = World::new(db).await;
+        let rule = |agent: Option<&str>, operation, mode: Option<&str>| SessionRule {
+            agent: agent.map(str::to_owned),
+            operation,
+            mode: mode.map(str::to_owned),
+            model: mode.map(|mode| format!("{mode}-model")),
+        };
+        let configure = |rules: Vec<SessionRule>| vec![EnterAction::ConfigureSession { rules }];
+        let set = SessionOperation::Set;
+        events(&world, "Review", |e| {
+            e.on_enter = configure(vec![
+                rule(Some("Somebody else"), set, Some("theirs")),
+                rule(Some("puppet"), set, Some("mine")),
+                rule(None, set, Some("anybody's")),
+            ]);
+        })
+        .await;
+        events(&world, "Done", |e| e.on_enter = configure(vec![rule(None, SessionOperation::RestoreOriginal, None)])).await;
+        events(&world, "Backlog", |e| e.on_enter = configure(vec![rule(None, SessionOperation::Keep, Some("ignored"))])).await;
+        let puppet = world.resting("Task").await;
+        let wanted = async || {
+            let session = puppet.session;
+            let found = world.read(async |db| store::sessions::find(db, session).await).await.unwrap();
+            (found.session_mode, found.session_model)
+        };
+        let mine = (Some("mine".to_owned()), Some("mine-model".to_owned()));
+        assert_eq!(wanted().await, mine);
+        to(&world, puppet.task, "Backlog").await;
+        assert_eq!(wanted().await, mine);
+        to(&world, puppet.task, "Done").await;
+        assert_eq!(wanted().await, (None, None));
+
+        let pins = UpdateStep { agent_profile_id: Some(Some(world.profile)), ..UpdateStep::default() };
+        let refusal = refused(world.board().step_update(&OPERATOR, world.step("Done"), pins).await, ErrorCode::Validation);
+        assert!(refusal.message.contains("either"), "{refusal}");
+    }
+
+    // Task-domain 3.3: a step may choose the session of what was addressed to no session in particular, and of nothing else.
+    async fn what_begins_a_turn_goes_to_the_session_that_works_in_its_step(db: TestDb) {
+        let world = World::new(db).await;
+        let agent = CreateAgent { name: "Other".to_owned(), command: "other".to_owned(), ..CreateAgent::default() };
+        let other = world.board().agent_create(&OPERATOR, agent).await.unwrap().profiles[0].id;
+        let puppet = world.resting("Task").await;
+        let sender = world.working("Sender").await;
+        let pins = UpdateStep { agent_profile_id: Some(Some(other)), ..UpdateStep::default() };
+        world.board().step_update(&OPERATOR, world.step("In Progress"), pins).await.unwrap();
+
+        // Addressed to the session, it stays there, although the card goes to the step of the other one.
+        let mut pinned = note(puppet.task, "for you");
+        pinned.session_id = Some(puppet.session);
+        sender.send(pinned).await.unwrap();
+        world.run().await;
+        assert_eq!(puppet.last_heard().text, "for you");
+        assert_eq!(world.primary(puppet.task).await.session, puppet.session);
+        puppet.end_turn().await;
+        world.run().await;
+        assert_eq!(puppet.step().await, "Review");
+
+        sender.tell(puppet.task, "for whoever works on it").await.unwrap();
+        sender.tell(puppet.task, "and this too").await.unwrap();
+        world.run().await;
+        let works = world.primary(puppet.task).await;
+        assert_ne!(works.session, puppet.session);
+        assert_eq!(works.texts(), ["for whoever works on it"]);
+        assert_eq!(works.waiting().await, ["and this too"]);
+        assert_eq!((puppet.texts().len(), puppet.waiting().await.len()), (2, 0));
+        assert!(!puppet.state().await.is_busy());
+        assert_eq!(puppet.step().await, "In Progress");
+        works.end_turn().await;
+        world.run().await;
+        assert_eq!(works.last_heard().text, "and this too");
+        world.assert_heard_once();
+    }
+
+    async fn a_step_archives_what_rested_in_it_for_so_long(db: TestDb) {
+        const HOUR: i64 = 3_600_000;
+        let world = World::new(db).await;
+        let puppet = world.resting("Task").await;
+        let at_work = world.working("At work").await;
+        let board = world.board();
+        world.clock.advance(5 * HOUR);
+        assert_eq!(board.tasks_archive_resting().await.unwrap(), 0, "never, unless the step says so");
+        for step in ["Review", "In Progress"] {
+            let keeps = UpdateStep { auto_archive_after_hours: Some(5), ..UpdateStep::default() };
+            board.step_update(&OPERATOR, world.step(step), keeps).await.unwrap();
+        }
+        let negative = UpdateStep { auto_archive_after_hours: Some(-1), ..UpdateStep::default() };
+        refused(board.step_update(&OPERATOR, world.step("Done"), negative).await, ErrorCode::Validation);
+        let fresh = world.resting("Fresh").await;
+        puppet.operator_says("Waits, since its agent cannot be started.").await;
+        assert_eq!(board.tasks_archive_resting().await.unwrap(), 1);
+        assert!(puppet.card().await.archived_at.is_some());
+        assert!(puppet.waiting().await.is_empty());
+        assert!(fresh.card().await.archived_at.is_none());
+        assert!(at_work.card().await.archived_at.is_none());
+        assert_eq!(board.tasks_archive_resting().await.unwrap(), 0);
+        world.check().await;
     }
 }

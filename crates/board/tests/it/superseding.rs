@@ -30,7 +30,7 @@ store::on_both_engines! {
     async fn an_operators_prompt_to_the_task_supersedes_too(db: TestDb) {
         let world = World::new(db).await;
         let (_, child, question) = world.waiting_family().await;
-        world.board().prompt_task(&Actor::Operator, child.task, "Go on.").await.unwrap();
+        world.board().prompt_task(&Actor::Operator, child.task, "Go on.", None).await.unwrap();
         world.run().await;
         assert_eq!(world.question_status(question).await, QuestionStatus::Superseded);
         assert_eq!(child.last_heard().text, "Go on.");

@@ -9,7 +9,7 @@ use domain::message::MessageType;
 use domain::moves::Disposition;
 use domain::params::{CreateTask, MoveTask};
 use domain::task::TaskState;
-use domain::workflow::{MoveAction, StepEvents};
+use domain::workflow::{EnterAction, MoveAction, StepEvents};
 use serde_json::json;
 
 /// What a step does. No tool edits workflows yet.
@@ -42,7 +42,7 @@ store::on_both_engines! {
         let card = CreateTask { start_agent: Some(false), ..prompted("Task") };
         let task = world.create(card).await.unwrap().task;
         assert_eq!(task.workflow_step_id, world.step("Backlog"));
-        world.board().prompt_task(&Actor::Operator, task.id, "Go.").await.unwrap();
+        world.board().prompt_task(&Actor::Operator, task.id, "Go.", None).await.unwrap();
         world.run().await;
         let puppet = world.primary(task.id).await;
         assert_eq!(puppet.step().await, "In Progress");
@@ -169,6 +169,48 @@ store::on_both_engines! {
         assert_eq!(world.count("step_signals").await, 0, "it was used");
     }
 
+    // Task-domain 2.3: what one step's agent hands over is what the next one's begins with.
+    async fn what_a_step_hands_over_stands_before_the_words_of_the_next(db: TestDb) {
+        let world = World::new(db).await;
+        set_step(&world, "In Progress", "auto_advance_requires_signal = 1").await;
+        let starts = StepEvents { on_enter: vec![EnterAction::AutoStartAgent], ..StepEvents::default() };
+        set_events(&world, "Review", &starts).await;
+        set_step(&world, "Review", "prompt = 'Review it.', wip_limit = 1").await;
+        let done = async |puppet: &crate::puppet::Puppet, handoff| {
+            world.board().step_complete(&puppet.actor(), "All done.", handoff, None).await.unwrap();
+            puppet.end_turn().await;
+            world.run().await;
+        };
+        let first = world.working("First").await;
+        done(&first, Some(" Look at x. ")).await;
+        assert_eq!(first.step().await, "Review");
+        assert_eq!(first.last_heard().text, "Handed over from \"In Progress\":\nLook at x.\n\nReview it.");
+
+        // A full step takes the card without starting it: the words wait with it, also through a crash.
+        let second = world.working("Second").await;
+        done(&second, Some("Look at y.")).await;
+        assert_eq!((second.step().await.as_str(), second.card().await.wip_admitted), ("Review", false));
+        assert!(!second.is_in_turn());
+        world.restart().await;
+        first.operator_says("Enough.").await;
+        world.board().task_move(&Actor::Operator, first.task, &to(&world, "Done")).await.unwrap();
+        world.run().await;
+        first.end_turn_if_open().await;
+        world.run().await;
+        assert!(second.card().await.wip_admitted);
+        assert!(second.last_heard().text.starts_with("Handed over from \"In Progress\":\nLook at y."));
+
+        // Without words there is nothing to hand over, and a step that starts nothing has nobody to hand it to.
+        second.end_turn().await;
+        world.run().await;
+        set_events(&world, "Review", &StepEvents::default()).await;
+        set_step(&world, "Review", "wip_limit = 0").await;
+        let third = world.working("Third").await;
+        done(&third, Some("Nobody reads this.")).await;
+        assert_eq!((third.step().await.as_str(), third.texts().len()), ("Review", 1));
+        assert_eq!(world.count("entry_markers").await, 0);
+    }
+
     async fn a_message_before_the_move_cancels_the_signal(db: TestDb) {
         let world = World::new(db).await;
         set_step(&world, "In Progress", "auto_advance_requires_signal = 1").await;
@@ -227,7 +269,7 @@ store::on_both_engines! {
     async fn a_step_entered_at_the_end_of_a_turn_starts_its_own_work(db: TestDb) {
         let world = World::new(db).await;
         let mut review = world.steps.iter().find(|s| s.name == "Review").unwrap().events.clone();
-        review.on_enter = vec![domain::workflow::EnterAction::AutoStartAgent];
+        review.on_enter = vec![EnterAction::AutoStartAgent];
         review.on_turn_complete = vec![MoveAction::MoveToNext.into()];
         set_events(&world, "Review", &review).await;
         set_step(&world, "Review", "prompt = 'Review this: {{task_prompt}}'").await;
@@ -250,7 +292,7 @@ store::on_both_engines! {
     async fn two_steps_that_start_each_other_are_stopped_by_the_cap(db: TestDb) {
         let world = World::with(db, Settings { max_automatic_moves: 4, ..Settings::default() }).await;
         let loops = |target| StepEvents {
-            on_enter: vec![domain::workflow::EnterAction::AutoStartAgent],
+            on_enter: vec![EnterAction::AutoStartAgent],
             on_turn_complete: vec![MoveAction::MoveToStep { step_id: target }.into()],
             ..StepEvents::default()
         };

@@ -1,6 +1,6 @@
 //! The smallest world in which agents can work: a board over a database of its own, one node, a profile, the Kanban workflow.
 
-use crate::checks;
+use crate::checks::{self, Memory};
 use crate::node::{Disk, Node};
 use crate::puppet::Puppet;
 use board::{Actor, Board, BoardError, Clock, Result, Settings};
@@ -31,8 +31,7 @@ pub(crate) struct Inner {
     node: Mutex<Arc<Node>>,
     disk: Arc<Disk>,
     settings: Settings,
-    /// See [`checks::check`].
-    emptied: tokio::sync::Mutex<HashSet<TaskId>>,
+    memory: tokio::sync::Mutex<Memory>,
     pub(crate) clock: Clock,
     pub(crate) profile: ProfileId,
     pub(crate) workspace: WorkspaceView,
@@ -77,7 +76,7 @@ impl World {
             node: Mutex::new(Arc::new(Node::new(NODE, board, disk.clone()))),
             disk,
             settings,
-            emptied: tokio::sync::Mutex::default(),
+            memory: tokio::sync::Mutex::default(),
             clock,
             profile: agent.profiles[0].id,
             workspace,
@@ -110,8 +109,19 @@ impl World {
 
     /// Checks what must hold at every moment.
     pub(crate) async fn check(&self) {
-        let mut emptied = self.emptied.lock().await;
-        checks::check(&self.store(), &self.disk.heard(), &mut emptied).await;
+        let mut memory = self.memory.lock().await;
+        checks::check(&self.store(), &self.disk.heard(), &mut memory).await;
+    }
+
+    /// Checks it without relying on what was read before.
+    pub(crate) async fn check_all(&self) {
+        self.memory.lock().await.forget();
+        self.check().await;
+    }
+
+    /// What the last check found.
+    pub(crate) async fn memory(&self) -> tokio::sync::MutexGuard<'_, Memory> {
+        self.memory.lock().await
     }
 
     /// The power goes and comes back: agents and memory are lost, the database is opened again, the node recovers.

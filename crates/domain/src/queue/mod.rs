@@ -80,6 +80,8 @@ pub struct QueuedPrompt {
     pub answer_for_question_id: Option<QuestionId>,
     /// A key that makes queueing it again harmless.
     pub dedupe_key: Option<String>,
+    /// Its sender named the session: it stays with it, whatever a step does to the card.
+    pub pinned: bool,
     /// Waiting, or being sent.
     pub state: QueuedState,
     /// The turn it was attempted in.
@@ -222,6 +224,7 @@ mod tests {
             question_id: None,
             answer_for_question_id: None,
             dedupe_key: None,
+            pinned: true,
             state,
             turn_id: None,
             attempts: 0,

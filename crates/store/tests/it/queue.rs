@@ -7,8 +7,8 @@ use domain::queue::{Lane, QueuedBy, QueuedPrompt, QueuedState};
 use serde_json::json;
 use store::Store;
 use store::queue::{
-    clear, delete, find, insert, list, list_by_task, mark_attempted, purge_task, put_back,
-    put_first, set_content, set_place,
+    clear, delete, find, hand_over, insert, list, list_by_task, mark_attempted, purge_task,
+    put_back, put_first, set_content, set_place,
 };
 
 async fn stored(store: &Store, id: PromptId) -> Option<QueuedPrompt> {
@@ -39,6 +39,7 @@ store::on_both_engines! {
             question_id: Some(QuestionId::new()),
             answer_for_question_id: Some(QuestionId::new()),
             dedupe_key: Some(UNICODE.to_owned()),
+            pinned: false,
             state: QueuedState::Attempted,
             turn_id: Some(open.id),
             attempts: 3,
@@ -194,5 +195,29 @@ store::on_both_engines! {
         assert_eq!(order(&db.store, session.id).await, kept);
         assert_eq!(order(&db.store, another.id).await.len(), 1);
         assert_eq!(write(&db.store, async |tx| clear(tx, session.id).await).await.unwrap(), 0);
+    }
+
+    async fn what_waits_for_no_session_in_particular_can_be_given_to_another(db: TestDb) {
+        let world = World::new(&db).await;
+        let (task, session) = world.add_conversation().await;
+        let other = world.add_session(&task).await;
+        let open = world.put_turn(turn(&session)).await;
+        let free = |lane| QueuedPrompt { pinned: false, ..prompt(&session, lane) };
+        let sent = QueuedPrompt { state: QueuedState::Attempted, turn_id: Some(open.id), ..free(Lane::Normal) };
+        let answers = QueuedPrompt { answer_for_question_id: Some(QuestionId::new()), ..free(Lane::Normal) };
+        let asks = QueuedPrompt { question_id: Some(QuestionId::new()), ..free(Lane::Normal) };
+        let sent = world.put_prompt(sent).await.id;
+        let one = world.put_prompt(free(Lane::Normal)).await.id;
+        let pinned = world.put_prompt(prompt(&session, Lane::Normal)).await.id;
+        let answers = world.put_prompt(answers).await.id;
+        let asks = world.put_prompt(asks).await.id;
+        let two = world.put_prompt(free(Lane::Normal)).await.id;
+        let urgent = world.put_prompt(free(Lane::Express)).await.id;
+        let first = world.put_prompt(prompt(&other, Lane::Normal)).await.id;
+        let moved = async || write(&db.store, async |tx| hand_over(tx, session.id, other.id).await).await.unwrap();
+        assert_eq!(moved().await, 4);
+        assert_eq!(order(&db.store, session.id).await, [sent, pinned, answers]);
+        assert_eq!(order(&db.store, other.id).await, [urgent, first, one, asks, two], "behind what was there, in order");
+        assert_eq!(moved().await, 0);
     }
 }

@@ -2,16 +2,34 @@ use crate::world::{
     UNICODE, World, assert_invariant, assert_unique, at, count, read, receipt, write,
 };
 use domain::guards::Traffic;
-use domain::ids::{PromptId, SessionId};
-use domain::receipt::{Key, Receipt};
+use domain::ids::{PromptId, SessionId, TaskId};
+use domain::receipt::{Key, PromptReceipt, Receipt};
+use domain::session::Session;
 use domain::view::DeliveryStatus;
-use store::receipts::{find, forget, hops, insert, moved, traffic};
+use store::receipts::{find, find_prompt, forget, hops, insert, insert_prompt, moved, traffic};
 
 fn key(word: &str) -> Option<Key> {
     Some(Key {
         key: word.to_owned(),
         fingerprint: "f".to_owned(),
     })
+}
+
+pub(crate) fn of_prompt(
+    task: TaskId,
+    session: &Session,
+    word: &str,
+    sent_at: i64,
+) -> PromptReceipt {
+    PromptReceipt {
+        task_id: task,
+        session_id: session.id,
+        prompt_id: PromptId::new(),
+        key: key(word).unwrap(),
+        status: DeliveryStatus::Started,
+        merged: true,
+        sent_at: at(sent_at),
+    }
 }
 
 store::on_both_engines! {
@@ -88,5 +106,27 @@ store::on_both_engines! {
         assert_eq!(count(&db.store, "message_receipts").await, 1);
         write(&db.store, async |tx| store::tasks::delete(tx, task.id).await).await.unwrap();
         assert_eq!(count(&db.store, "message_receipts").await, 0);
+    }
+
+    async fn a_prompt_of_an_operators_is_found_by_its_tasks_key(db: TestDb) {
+        let world = World::new(&db).await;
+        let (task, session) = world.add_conversation().await;
+        let (other, _) = world.add_conversation().await;
+        let row = |task, word: &str, sent_at| of_prompt(task, &session, word, sent_at);
+        let put = async |receipt: &PromptReceipt| write(&db.store, async |tx| insert_prompt(tx, receipt).await).await;
+        let found = async |task, word: &str| read(&db.store, async |db| find_prompt(db, task, word).await).await;
+        let whole = row(task.id, UNICODE, 3);
+        put(&whole).await.unwrap();
+        assert_eq!(found(task.id, UNICODE).await, Some(whole));
+        assert_eq!(found(task.id, "other").await, None);
+        assert_eq!(found(other.id, UNICODE).await, None);
+        assert_unique(put(&row(task.id, UNICODE, 4)).await);
+        put(&row(other.id, UNICODE, 4)).await.unwrap();
+        assert_invariant(put(&row(TaskId::new(), UNICODE, 4)).await);
+
+        assert_eq!(write(&db.store, async |tx| forget(tx, at(4)).await).await.unwrap(), 1);
+        assert_eq!(found(task.id, UNICODE).await, None);
+        write(&db.store, async |tx| store::tasks::delete(tx, other.id).await).await.unwrap();
+        assert_eq!(count(&db.store, "prompt_receipts").await, 0);
     }
 }

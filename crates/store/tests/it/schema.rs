@@ -43,6 +43,7 @@ fn words() -> BTreeMap<(&'static str, &'static str), BTreeSet<&'static str>> {
         (("messages", "author_type"), of!(AuthorType)),
         (("messages", "message_type"), of!(MessageType)),
         (("message_receipts", "status"), of!(DeliveryStatus)),
+        (("prompt_receipts", "status"), of!(DeliveryStatus)),
         (("parent_questions", "status"), of!(QuestionStatus)),
         (("queued_messages", "lane"), of!(Lane)),
         (("queued_messages", "queued_by"), of!(QueuedBy)),
@@ -156,6 +157,11 @@ async fn full_world(db: &TestDb) -> World {
         };
         store::workflows::record_transition(tx, &transition).await?;
         store::receipts::insert(tx, &receipt(&session, 0)).await?;
+        store::receipts::insert_prompt(
+            tx,
+            &crate::receipts::of_prompt(child.id, &session, "key", 0),
+        )
+        .await?;
         store::launches::insert(tx, &crate::launches::launch(child.id)).await?;
         store::moves::insert_pending(tx, &crate::moves::pending(&world, &session)).await?;
         store::tokens::insert_session(tx, "hash", child.id, session.id, now).await?;
@@ -211,6 +217,8 @@ store::on_both_engines! {
             ("deferred_launches", "launched"),
             ("messages", "requests_input"),
             ("message_receipts", "merged"),
+            ("prompt_receipts", "merged"),
+            ("queued_messages", "pinned"),
             ("operator_questions", "agent_disconnected"),
         ];
         for (table, column) in flags {

@@ -28,6 +28,7 @@ fn whole_session(world: &World, task: &Task) -> Session {
         auto_run: false,
         plan_mode: true,
         session_mode: Some(UNICODE.to_owned()),
+        session_model: Some(UNICODE.to_owned()),
         fresh_start: FreshStart::Begun,
         holder: Some("node-1".to_owned()),
         lease_until: Some(at(30_000)),

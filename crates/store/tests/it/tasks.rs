@@ -11,7 +11,7 @@ use domain::workflow::{MoveTrigger, Mover};
 use std::slice::from_ref;
 use store::tasks::{
     ancestors, children, delete, find, find_by_external_id, height, insert, next_for_step,
-    next_position, set_notice, shift, taken, update,
+    next_position, set_notice, shift, taken, to_archive, update,
 };
 use store::workflows::{StepSignal, StepTransition};
 use store::{Store, Write};
@@ -378,5 +378,36 @@ store::on_both_engines! {
         let place = async |task: &Task| stored(&db.store, task.id).await.unwrap().position;
         assert_eq!([place(&cards[0]).await, place(&cards[1]).await, place(&cards[2]).await], [0, 2, 3]);
         assert_eq!(place(&elsewhere).await, 1);
+    }
+
+    async fn a_step_gives_up_what_rested_in_it_for_so_long_and_nobody_works_on(db: TestDb) {
+        let world = World::new(&db).await;
+        const HOUR: i64 = 3_600_000;
+        let step = store::workflows::find_step;
+        let keeps = async |hours: i64| {
+            write(&db.store, async |tx| {
+                let mut kept = step(tx, world.steps[3].id).await?.unwrap();
+                kept.auto_archive_after_hours = hours;
+                store::workflows::update_step(tx, &kept).await
+            })
+            .await
+            .unwrap();
+        };
+        let found = async |now, limit| read(&db.store, async |db| to_archive(db, at(now), limit).await).await;
+        let task = |updated| Task { workflow_step_id: world.steps[3].id, updated_at: at(updated), ..world.task() };
+        let newer = world.put_task(task(5)).await;
+        let older = world.put_task(task(0)).await;
+        let worked_on = world.put_task(task(0)).await;
+        world.put_session(Session { state: SessionState::Running, ..world.session(&worked_on) }).await;
+        let gone = Task { archived_at: Some(at(0)), ..task(0) };
+        world.put_task(gone).await;
+        world.put_task(Task { workflow_step_id: world.steps[2].id, ..task(0) }).await;
+
+        assert!(found(100 * HOUR, 10).await.is_empty(), "0 is never");
+        keeps(2).await;
+        assert!(found(2 * HOUR - 1, 10).await.is_empty());
+        assert_eq!(found(2 * HOUR, 10).await, [older.id]);
+        assert_eq!(found(2 * HOUR + 5, 10).await, [older.id, newer.id]);
+        assert_eq!(found(9 * HOUR, 1).await, [older.id]);
     }
 }

@@ -12,6 +12,7 @@ use serde_json::{Value, json};
 use server::config::Config;
 use server::serve::{Server, Variation};
 use std::time::Duration;
+use store::testing::TestDb;
 use tempfile::TempDir;
 
 /// Longer than anything here takes, on a machine that is busy with other tests.
@@ -41,11 +42,28 @@ impl TestApp {
 
     /// As [`Self::new`], with something otherwise.
     pub(crate) async fn with(vary: Variation) -> Self {
+        Self::start(None, vary).await
+    }
+
+    /// As [`Self::new`], on a certain database.
+    pub(crate) async fn on(db: &TestDb) -> Self {
+        Self::on_with(db, Variation::default()).await
+    }
+
+    /// As [`Self::with`], on a certain database.
+    pub(crate) async fn on_with(db: &TestDb, vary: Variation) -> Self {
+        Self::start(Some(db.url().to_owned()), vary).await
+    }
+
+    async fn start(database_url: Option<String>, vary: Variation) -> Self {
         let data = tempfile::Builder::new()
             .prefix("flightdeck-it-")
             .tempdir()
             .unwrap();
-        let config = Config::for_data_dir(data.path());
+        let config = Config {
+            database_url,
+            ..Config::for_data_dir(data.path())
+        };
         let vary = Variation {
             without_runtime: true,
             ..vary

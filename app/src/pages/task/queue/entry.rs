@@ -228,7 +228,7 @@ fn remove_own(room: Room, id: PromptId) {
         let content = content.clone();
         spawn_local(async move {
             let put_back = async {
-                let queued = prompt_session(session, content).await?;
+                let queued = prompt_session(session, content, None).await?;
                 let Some(id) = queued.queue_entry_id.filter(|_| !queued.merged) else {
                     return Ok(());
                 };

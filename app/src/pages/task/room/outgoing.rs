@@ -23,6 +23,8 @@ pub(in crate::pages::task) struct Said {
     pub(in crate::pages::task) text: String,
     /// The session it is for; `None` starts one.
     session: Option<SessionId>,
+    /// Makes it harmless to send it again.
+    key: String,
     /// The server has it, under this id.
     pub(in crate::pages::task) receipt: Option<PromptId>,
 }
@@ -35,6 +37,8 @@ pub(in crate::pages::task) struct Outgoing {
     pub(in crate::pages::task) failure: RwSignal<Option<String>>,
     count: StoredValue<u32>,
     busy: StoredValue<bool>,
+    /// The last one that failed. Whether the server has it is not known; sent again as it was, it is the same message.
+    failed: StoredValue<Option<Said>>,
 }
 
 impl Outgoing {
@@ -44,6 +48,7 @@ impl Outgoing {
             failure: RwSignal::new(None),
             count: StoredValue::new(0),
             busy: StoredValue::new(false),
+            failed: StoredValue::new(None),
         }
     }
 
@@ -58,14 +63,16 @@ pub(in crate::pages::task) fn say(room: Room, text: String) {
     outgoing.failure.set(None);
     let n = outgoing.count.get_value();
     outgoing.count.set_value(n.wrapping_add(1));
-    outgoing.list.update(|list| {
-        list.push(Said {
-            n,
-            text,
-            session: room.shown.get_untracked(),
-            receipt: None,
-        });
-    });
+    let session = room.shown.get_untracked();
+    let failed = outgoing.failed.try_update_value(Option::take).flatten();
+    let said = Said {
+        n,
+        key: key_for(failed, session, &text),
+        text,
+        session,
+        receipt: None,
+    };
+    outgoing.list.update(|list| list.push(said));
     send_next(room);
 }
 
@@ -80,9 +87,10 @@ fn send_next(room: Room) {
     }
     outgoing.busy.set_value(true);
     spawn_local(async move {
+        let (text, key) = (said.text.clone(), Some(said.key.clone()));
         let sent = match said.session {
-            Some(session) => prompt_session(session, said.text).await,
-            None => prompt_task(room.id, said.text).await,
+            Some(session) => prompt_session(session, text, key).await,
+            None => prompt_task(room.id, text, key).await,
         };
         let _ = outgoing.busy.try_set_value(false);
         match sent {
@@ -102,6 +110,7 @@ fn send_next(room: Room) {
                 send_next(room);
             }
             Err(error) => {
+                let _ = outgoing.failed.try_set_value(Some(said));
                 let _ = outgoing.failure.try_set(Some(explain(room.locale, &error)));
                 let unsent = outgoing.list.try_update(take_unsent);
                 let _ = room.draft.try_update(|draft| {
@@ -110,6 +119,13 @@ fn send_next(room: Room) {
             }
         }
     });
+}
+
+/// The key of the message that failed, when this is that one again; a new one otherwise.
+fn key_for(failed: Option<Said>, session: Option<SessionId>, text: &str) -> String {
+    failed
+        .filter(|said| said.session == session && said.text == text)
+        .map_or_else(|| PromptId::new().to_string(), |said| said.key)
 }
 
 fn take_unsent(list: &mut Vec<Said>) -> Vec<String> {
@@ -178,6 +194,7 @@ mod tests {
             n,
             text: text.to_owned(),
             session: None,
+            key: String::new(),
             receipt,
         };
         let mut list = vec![
@@ -189,5 +206,23 @@ mod tests {
         assert_eq!(list.len(), 1);
         assert_eq!(put_back(unsent.clone(), "typing"), "a\n\nb\n\ntyping");
         assert_eq!(put_back(unsent, " \n"), "a\n\nb");
+    }
+
+    #[test]
+    fn what_failed_and_is_sent_again_as_it_was_is_the_same_message() {
+        let session = Some(SessionId::new());
+        let failed = || {
+            Some(Said {
+                n: 0,
+                text: "a".to_owned(),
+                session,
+                key: "k".to_owned(),
+                receipt: None,
+            })
+        };
+        assert_eq!(key_for(failed(), session, "a"), "k");
+        assert_ne!(key_for(failed(), session, "a b"), "k");
+        assert_ne!(key_for(failed(), None, "a"), "k");
+        assert_ne!(key_for(None, session, "a"), key_for(None, session, "a"));
     }
 }
