@@ -1,6 +1,7 @@
 //! The subcommands of `flightdeck`.
 
-use crate::config::{Config, Overrides};
+use crate::config::{Config, LogFormat, Overrides};
+use crate::jobs::worker::{Worker, WorkerConfig};
 use crate::{data_dir, log, serve};
 use board::{Actor, Board, Clock};
 use clap::{Args, Parser, Subcommand};
@@ -10,6 +11,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
 use store::Store;
+use tokio_util::sync::CancellationToken;
 
 /// A self-hosted board on which operators delegate work to coding agents.
 #[derive(Debug, Parser)]
@@ -27,9 +29,11 @@ struct Cli {
 #[derive(Debug, Subcommand)]
 enum Command {
     /// Run the server: web app, JSON API, MCP route and the agents
-    Serve(ServeArgs),
+    Serve(Box<ServeArgs>),
     /// Be the demo agent: a scripted coding agent that speaks ACP on standard input and output
     DemoAgent(DemoArgs),
+    /// Have a server's AI jobs run: needs its address and the internal key, keeps nothing, may be killed at any moment
+    Worker(WorkerArgs),
     /// Manage access tokens of outside MCP clients
     Token {
         #[command(subcommand)]
@@ -51,6 +55,27 @@ struct ServeArgs {
     /// Print the settings in force, as a flightdeck.toml, and end
     #[arg(long)]
     print_config: bool,
+}
+
+#[derive(Debug, Args)]
+struct WorkerArgs {
+    /// Address of the server, such as http://127.0.0.1:3000
+    #[arg(long, value_name = "URL", env = "SPACEBOT_API_BASE")]
+    api_base: Option<String>,
+    /// The server's internal key
+    #[arg(
+        long,
+        value_name = "KEY",
+        env = "AI_AUTOPILOT_INTERNAL_KEY",
+        hide_env_values = true
+    )]
+    key: Option<String>,
+    /// Jobs asked for at once [default: 4]
+    #[arg(long, value_name = "N", env = "FLIGHTDECK_JOBS_CONCURRENCY")]
+    concurrency: Option<u16>,
+    /// How log lines look; RUST_LOG chooses which are written
+    #[arg(long, value_name = "FORMAT", env = "FLIGHTDECK_LOG_FORMAT")]
+    log_format: Option<LogFormat>,
 }
 
 #[derive(Debug, Args)]
@@ -106,7 +131,8 @@ struct TokenArgs {
 #[must_use]
 pub fn main() -> ExitCode {
     let done = match Cli::parse().command {
-        Command::Serve(args) => run_serve(args),
+        Command::Serve(args) => run_serve(*args),
+        Command::Worker(args) => run_worker(args),
         Command::Token {
             command: TokenCommand::Create(args),
         } => block_on(create_token(args)),
@@ -142,6 +168,31 @@ fn run_serve(args: ServeArgs) -> anyhow::Result<()> {
         let server = serve::Server::start(config).await?;
         say(std::io::stdout(), &format!("listening on {}", server.url()));
         server.until_signal().await
+    })
+}
+
+fn run_worker(args: WorkerArgs) -> anyhow::Result<()> {
+    log::init(args.log_format.unwrap_or_default())?;
+    let worker = Worker::new(WorkerConfig {
+        api_base: args.api_base.unwrap_or_default(),
+        key: args.key.unwrap_or_default(),
+        concurrency: usize::from(args.concurrency.unwrap_or(4).max(1)),
+    })?;
+    block_on(async {
+        let stop = CancellationToken::new();
+        let running = worker.run(stop.clone());
+        tokio::pin!(running);
+        tokio::select! {
+            () = &mut running => return Ok(()),
+            signal = serve::signalled() => signal?,
+        }
+        stop.cancel();
+        tokio::select! {
+            () = running => {}
+            // The runs go on at the server.
+            signal = serve::signalled() => signal?,
+        }
+        Ok(())
     })
 }
 

@@ -1,5 +1,6 @@
 //! Settings: by flag, then `FLIGHTDECK_*` in the environment, then `flightdeck.toml`, then what is usual.
 
+use crate::jobs::{JobFile, JobOverrides, JobsConfig};
 use anyhow::{Context, bail};
 use clap::{Args, ValueEnum};
 use domain::guards::Guards;
@@ -75,6 +76,9 @@ pub struct Overrides {
     /// Milliseconds in which one author's writes to a plan share a revision; 0 gives each its own [default: 300000]
     #[arg(long, value_name = "MS", env = "FLIGHTDECK_PLAN_MERGE_MS")]
     pub plan_merge_ms: Option<u32>,
+    /// AI jobs.
+    #[command(flatten)]
+    pub jobs: JobOverrides,
     /// Settings file; flightdeck.toml in the current folder when there is one
     #[arg(long, value_name = "FILE", env = "FLIGHTDECK_CONFIG")]
     pub config: Option<PathBuf>,
@@ -114,6 +118,8 @@ struct File {
     cancel_grace_ms: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     plan_merge_ms: Option<u32>,
+    // A table: in a settings file it comes after all values.
+    jobs: JobFile,
 }
 
 /// The settings in force.
@@ -149,6 +155,8 @@ pub struct Config {
     pub cancel_grace_ms: u64,
     /// See [`board::Settings::plan_merge_ms`].
     pub plan_merge_ms: i64,
+    /// AI jobs.
+    pub jobs: JobsConfig,
 }
 
 impl Config {
@@ -211,6 +219,7 @@ impl Config {
                 .plan_merge_ms
                 .or(file.plan_merge_ms)
                 .map_or(usual.plan_merge_ms, i64::from),
+            jobs: JobsConfig::load(said.jobs, file.jobs),
         })
     }
 
@@ -234,6 +243,7 @@ impl Config {
             message_share_percent: usual.guards.share_percent,
             cancel_grace_ms: CANCEL_GRACE_MS,
             plan_merge_ms: usual.plan_merge_ms,
+            jobs: JobsConfig::default(),
         }
     }
 
@@ -261,6 +271,10 @@ impl Config {
                 pair_window_ms: self.message_pair_window_ms,
                 share_percent: self.message_share_percent,
             },
+            jobs: board::JobSettings {
+                lease_ms: self.jobs.lease_ms,
+                ..board::JobSettings::default()
+            },
             workspaces_dir: self.data_dir.join("workspaces"),
             ..board::Settings::default()
         }
@@ -284,6 +298,7 @@ impl Config {
             message_share_percent: Some(self.message_share_percent),
             cancel_grace_ms: Some(self.cancel_grace_ms),
             plan_merge_ms: u32::try_from(self.plan_merge_ms).ok(),
+            jobs: self.jobs.to_file(),
         })?)
     }
 }

@@ -1,6 +1,6 @@
 //! What is counted, and how it is written in the text format of Prometheus.
 
-use board::Stats;
+use board::{JobStats, Stats};
 use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::sync::{Mutex, PoisonError};
@@ -113,6 +113,14 @@ impl Metrics {
         }
         out.0
     }
+
+    /// The numbers of AI jobs, to be put behind the others.
+    #[must_use]
+    pub fn render_jobs(stats: &JobStats, running: usize, open_breakers: usize) -> String {
+        let mut out = Page::default();
+        out.jobs(stats, running, open_breakers);
+        out.0
+    }
 }
 
 impl Key {
@@ -140,6 +148,144 @@ impl Page {
             writeln!(self.0, "{name}{{{labels}}} {value}")
         };
     }
+}
+
+impl Page {
+    /// `flightdeck_jobs_oldest_due_seconds` is the one to alert on: it grows when nobody takes what is due.
+    fn jobs(&mut self, stats: &JobStats, running: usize, open_breakers: usize) {
+        self.head(
+            "flightdeck_jobs",
+            "gauge",
+            "AI jobs that are kept, by status.",
+        );
+        for (status, number) in &stats.jobs {
+            self.line("flightdeck_jobs", &format!("status=\"{status}\""), number);
+        }
+        let gauge = |number: usize| i64::try_from(number).unwrap_or(i64::MAX);
+        for (name, help, number) in [
+            (
+                "flightdeck_jobs_running_here",
+                "AI jobs that run on this node.",
+                gauge(running),
+            ),
+            (
+                "flightdeck_job_breakers_open",
+                "Chains of providers that are left alone at present.",
+                gauge(open_breakers),
+            ),
+        ] {
+            self.head(name, "gauge", help);
+            self.line(name, "", number);
+        }
+        self.head(
+            "flightdeck_jobs_oldest_due_seconds",
+            "gauge",
+            "How long the longest due AI job has been due.",
+        );
+        self.line(
+            "flightdeck_jobs_oldest_due_seconds",
+            "",
+            seconds(stats.oldest_due_ms.unsigned_abs()),
+        );
+        self.head(
+            "flightdeck_job_events_total",
+            "counter",
+            "Entries in timelines of AI jobs, by type.",
+        );
+        for (event, number) in &stats.events {
+            self.line(
+                "flightdeck_job_events_total",
+                &format!("type=\"{event}\""),
+                number,
+            );
+        }
+        for (name, help, classes) in [
+            (
+                "flightdeck_job_retries_total",
+                "Runs of AI jobs that failed and are tried again, by class.",
+                &stats.retries,
+            ),
+            (
+                "flightdeck_job_failures_total",
+                "AI jobs given up after a failed run, by class.",
+                &stats.failures,
+            ),
+        ] {
+            self.head(name, "counter", help);
+            for (class, number) in classes {
+                self.line(name, &format!("class=\"{class}\""), number);
+            }
+        }
+        for (name, help, (count, millis)) in [
+            (
+                "flightdeck_job_claim_latency_seconds",
+                "From the making of an AI job to its first run.",
+                stats.claims,
+            ),
+            (
+                "flightdeck_job_run_seconds",
+                "From the first run of an AI job to its completion.",
+                stats.completions,
+            ),
+        ] {
+            self.head(name, "summary", help);
+            self.line(&format!("{name}_sum"), "", seconds(millis));
+            self.line(&format!("{name}_count"), "", count);
+        }
+        for (name, help, number) in [
+            (
+                "flightdeck_job_attempts_total",
+                "Runs that completed AI jobs took.",
+                stats.attempts,
+            ),
+            (
+                "flightdeck_job_answers_total",
+                "Answers generated.",
+                stats.answers,
+            ),
+            (
+                "flightdeck_job_actions_not_performed_total",
+                "Answers that say that nothing was done.",
+                stats.actions_not_performed,
+            ),
+            (
+                "flightdeck_job_guard_retries_total",
+                "Times the action guard asked for another turn.",
+                stats.guard_retries,
+            ),
+            (
+                "flightdeck_job_queue_errors_total",
+                "Hints refused in sweeps.",
+                stats.queue_errors,
+            ),
+        ] {
+            self.head(name, "counter", help);
+            self.line(name, "", number);
+        }
+        self.head(
+            "flightdeck_job_tokens_total",
+            "counter",
+            "Tokens of models.",
+        );
+        self.line(
+            "flightdeck_job_tokens_total",
+            "direction=\"input\"",
+            stats.tokens.0,
+        );
+        self.line(
+            "flightdeck_job_tokens_total",
+            "direction=\"output\"",
+            stats.tokens.1,
+        );
+    }
+}
+
+#[expect(
+    clippy::cast_precision_loss,
+    reason = "a sum of milliseconds that a float cannot hold exactly takes millennia"
+)]
+fn seconds(millis: u64) -> f64 {
+    millis as f64 / 1_000.0
 }
 
 #[cfg(test)]

@@ -4,6 +4,7 @@ use crate::config::Config;
 use crate::data_dir::{self, Lock};
 use crate::feed::Feed;
 use crate::http::router;
+use crate::jobs::{Jobs, Scheduler, Seams};
 use crate::mcp::{self, Mcp, Patience};
 use crate::runtime::{Runtime, RuntimeConfig};
 use crate::state::{AppState, RuntimeHealth};
@@ -34,6 +35,8 @@ pub struct Variation {
     pub clock: Option<Clock>,
     /// See [`Patience`].
     pub patience: Patience,
+    /// What makes and delivers the answers of AI jobs; what the settings say when left out.
+    pub seams: Option<Seams>,
     /// Do not start the runtime: no agent is started, and a test reports what one would.
     pub without_runtime: bool,
     /// The executable that offers `agent-guard` and `demo-agent`; this one when left out.
@@ -47,6 +50,7 @@ pub struct Server {
     state: AppState,
     store: Store,
     runtime: Option<Arc<Runtime>>,
+    scheduler: Scheduler,
     serving: JoinHandle<std::io::Result<()>>,
     observing: JoinHandle<()>,
     _lock: Lock,
@@ -89,7 +93,14 @@ impl Server {
             .with_context(|| format!("the address {addr} cannot be listened on"))?;
         let addr = listener.local_addr()?;
         let shutdown = CancellationToken::new();
+        let jobs = Jobs::new(
+            board.clone(),
+            &node,
+            config.jobs.clone(),
+            vary.seams.unwrap_or_default(),
+        );
         let state = AppState {
+            jobs: jobs.clone(),
             feed: Feed::start(board.clone(), shutdown.clone())
                 .await
                 .map_err(refused)?,
@@ -111,6 +122,7 @@ impl Server {
             .with_graceful_shutdown(shutdown.clone().cancelled_owned())
             .into_future(),
         );
+        let scheduler = Scheduler::start(jobs).await.map_err(refused)?;
         // Agents reach the tools from the moment they are started, so they come after the door is open.
         let runtime = (!vary.without_runtime).then(|| {
             let tools = format!("http://{addr}{}", mcp::PATH);
@@ -131,6 +143,7 @@ impl Server {
             state,
             store,
             runtime,
+            scheduler,
             serving,
             observing,
             _lock: lock,
@@ -176,6 +189,7 @@ impl Server {
         self.state.runtime.set_running(false);
         self.state.shutdown.cancel();
         self.observing.abort();
+        self.scheduler.stop().await;
         // It holds the runtime; waiting for its end gives that back to us.
         let _ = self.observing.await;
         if let Some(runtime) = self.runtime.and_then(Arc::into_inner) {
@@ -219,6 +233,17 @@ async fn prepare(
             questions = recovered.questions,
             "brought into order what the last run left"
         );
+    }
+    Ok(())
+}
+
+/// Waits for SIGTERM or SIGINT.
+pub(crate) async fn signalled() -> std::io::Result<()> {
+    let mut terminate = signal(SignalKind::terminate())?;
+    let mut interrupt = signal(SignalKind::interrupt())?;
+    tokio::select! {
+        _ = terminate.recv() => {}
+        _ = interrupt.recv() => {}
     }
     Ok(())
 }

@@ -1,6 +1,7 @@
 //! What every route can reach.
 
 use crate::feed::Feed;
+use crate::jobs::Jobs;
 use crate::mcp::Mcp;
 use crate::metrics::Metrics;
 use crate::pages::Site;
@@ -17,6 +18,8 @@ pub struct AppState {
     pub board: Board,
     /// The event feed.
     pub feed: Feed,
+    /// AI jobs.
+    pub jobs: Jobs,
     /// The tools.
     pub mcp: Mcp,
     /// The web app's files.

@@ -336,6 +336,19 @@ pub async fn held_by(db: &mut Snapshot, worker: &str) -> Result<Vec<Job>> {
     .await
 }
 
+/// Runs of a worker that are to be canceled.
+pub async fn to_cancel(db: &mut Snapshot, worker: &str) -> Result<Vec<JobId>> {
+    sqlx::query(
+        "select id from ai_jobs where status = 'running' and worker_id = $1 and cancel_requested_at is not null order by id",
+    )
+    .bind(worker)
+    .fetch_all(db.connection())
+    .await?
+    .iter()
+    .map(|row| row.int("id").map(JobId))
+    .collect()
+}
+
 /// Jobs that are due, the longest due first.
 pub async fn due(db: &mut Snapshot, now: Timestamp, limit: i64) -> Result<Vec<Job>> {
     list_where(

@@ -2,7 +2,7 @@
 
 use super::route::Route;
 use crate::error::ApiError;
-use crate::metrics::Key;
+use crate::metrics::{Key, Metrics};
 use crate::state::AppState;
 use axum::extract::{MatchedPath, Request, State};
 use axum::middleware::Next;
@@ -54,8 +54,11 @@ pub(super) async fn observe(State(app): State<AppState>, request: Request, next:
 
 async fn show(State(app): State<AppState>) -> Result<Response, ApiError> {
     let stats = app.board.stats().await?;
-    let text = app
+    let jobs = app.board.job_stats().await?;
+    let (running, open_breakers) = app.jobs.gauges();
+    let mut text = app
         .metrics
         .render(&stats, app.runtime.live_agents(), app.feed.listeners());
+    text.push_str(&Metrics::render_jobs(&jobs, running, open_breakers));
     Ok(([(CONTENT_TYPE, FORMAT)], text).into_response())
 }

@@ -14,6 +14,7 @@ mod events;
 mod extract;
 mod health;
 mod inbox;
+mod jobs;
 mod messages;
 mod metrics;
 pub mod openapi;
@@ -78,7 +79,7 @@ pub fn api_routes() -> Vec<Route> {
 /// The routes beside the API.
 #[must_use]
 pub fn plain_routes() -> Vec<Route> {
-    [health::routes(), metrics::routes()]
+    [health::routes(), metrics::routes(), jobs::routes()]
         .into_iter()
         .flatten()
         .collect()

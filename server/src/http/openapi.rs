@@ -80,6 +80,9 @@ fn operation(path: &str, route: &Route) -> Value {
     operation
 }
 
+/// The name of a path's part that is no UUID (ruling 26).
+const JOB_ID: &str = "job_id";
+
 /// `GET /api/v1/tasks/{id}/sessions` becomes `get_tasks_id_sessions`.
 fn operation_id(path: &str, route: &Route) -> String {
     let words: Vec<&str> = path
@@ -102,8 +105,8 @@ fn parameters(path: &str, query: &[Parameter]) -> Vec<Value> {
             "name": name,
             "in": "path",
             "required": true,
-            "description": "The full UUID.",
-            "schema": {"type": "string", "format": "uuid"},
+            "description": if name == JOB_ID { "The job's number, or its correlation id." } else { "The full UUID." },
+            "schema": if name == JOB_ID { json!({"type": "string", "minLength": 1}) } else { json!({"type": "string", "format": "uuid"}) },
         }))
     });
     let in_query = query.iter().map(|parameter| {
@@ -138,7 +141,7 @@ fn responses(route: &Route) -> Value {
     responses.insert(status.to_string(), good);
     responses.insert(
         "default".to_owned(),
-        json!({"description": "It was not done.", "content": content("application/json", "Error")}),
+        json!({"description": "It was not done.", "content": content("application/json", route.error)}),
     );
     Value::Object(responses)
 }

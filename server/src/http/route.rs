@@ -23,6 +23,8 @@ pub struct Route {
     pub body: Option<&'static str>,
     /// Status and kind of the answer when all went well.
     pub answer: (u16, Answer),
+    /// The schema of what it answers when it was not done.
+    pub error: &'static str,
 }
 
 /// What an answer holds.
@@ -57,6 +59,7 @@ impl Route {
             query: &[],
             body: None,
             answer: (200, Answer::Empty),
+            error: "Error",
         }
     }
 
@@ -95,6 +98,18 @@ impl Route {
     /// The body it takes.
     pub fn takes<T: Wire>(mut self) -> Self {
         self.body = Some(T::SCHEMA);
+        self
+    }
+
+    /// As [`Self::takes`], for a body that is read leniently.
+    pub const fn takes_as(mut self, schema: &'static str) -> Self {
+        self.body = Some(schema);
+        self
+    }
+
+    /// Its errors are of this schema.
+    pub const fn fails_with(mut self, schema: &'static str) -> Self {
+        self.error = schema;
         self
     }
 

@@ -1,7 +1,9 @@
-//! The two seams of the executor. It alone knows leases, attempts and timelines; whoever stands behind a seam knows one model
-//! loop, or one platform, and says in a [`Failure`] what kind of failure it met.
+//! The seams of the executor. It alone knows leases, attempts and timelines; whoever stands behind a seam knows one model loop,
+//! or one platform, and says in a [`Failure`] what kind of failure it met.
 
-use domain::job::{Answer, Delivery, Failure, Job, Target};
+use domain::job::intake::Intake;
+use domain::job::retry::{Proposal, RetryDecision};
+use domain::job::{Answer, Delivery, ErrorClass, Failure, Job, Target};
 use futures::future::BoxFuture;
 use tokio_util::sync::CancellationToken;
 
@@ -37,4 +39,96 @@ pub trait Deliver: Send + Sync + 'static {
         channel: &'a Channel,
         piece: &'a Delivery,
     ) -> BoxFuture<'a, Result<String, Failure>>;
+}
+
+/// A user's own machine, which has the first word on a message (ruling 38) and the last on a job that fails. Whether it may have
+/// a job is judged by what the server knows of the owner, never by what a message says.
+pub trait Runner: Send + Sync + 'static {
+    /// Takes a message over before a job is made of it: what it calls its own job, or `None`.
+    fn take<'a>(&'a self, intake: &'a Intake) -> BoxFuture<'a, Option<String>>;
+
+    /// Takes a job whose run failed: the runner's name and what it calls its own job.
+    fn fall_back<'a>(&'a self, job: &'a Job) -> BoxFuture<'a, Result<(String, String), Failure>>;
+}
+
+/// Chooses among what the rule allows (`domain::job::retry::constrain` holds it to that).
+pub trait Assess: Send + Sync + 'static {
+    /// What it would do. An error means that the rule's decision stands.
+    fn propose<'a>(
+        &'a self,
+        job: &'a Job,
+        failure: &'a Failure,
+        bounded: &'a RetryDecision,
+    ) -> BoxFuture<'a, Result<Proposal, Failure>>;
+}
+
+/// What stands behind the seams.
+#[derive(Clone)]
+pub struct Seams {
+    /// The model loop.
+    pub generate: std::sync::Arc<dyn Generate>,
+    /// The platforms.
+    pub deliver: std::sync::Arc<dyn Deliver>,
+    /// Users' own machines; nobody's by default.
+    pub runner: Option<std::sync::Arc<dyn Runner>>,
+    /// Who chooses in the mode `llm`; the rule alone by default.
+    pub assess: Option<std::sync::Arc<dyn Assess>>,
+}
+
+impl std::fmt::Debug for Seams {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Seams").finish_non_exhaustive()
+    }
+}
+
+impl Default for Seams {
+    fn default() -> Self {
+        Self {
+            generate: std::sync::Arc::new(Unconfigured),
+            deliver: std::sync::Arc::new(Unconfigured),
+            runner: None,
+            assess: None,
+        }
+    }
+}
+
+/// Stands where nothing is configured, and says so.
+#[derive(Debug, Clone, Copy)]
+pub struct Unconfigured;
+
+impl Generate for Unconfigured {
+    fn answer<'a>(
+        &'a self,
+        _job: &'a Job,
+        _cancel: CancellationToken,
+    ) -> BoxFuture<'a, Result<Answer, Failure>> {
+        Box::pin(std::future::ready(Err(Failure::new(
+            ErrorClass::Config,
+            "no model provider is configured on this server",
+        ))))
+    }
+}
+
+impl Deliver for Unconfigured {
+    fn open<'a>(&'a self, target: &'a Target) -> BoxFuture<'a, Result<Channel, Failure>> {
+        Box::pin(std::future::ready(Err(unknown_way(target))))
+    }
+
+    fn send<'a>(
+        &'a self,
+        channel: &'a Channel,
+        _piece: &'a Delivery,
+    ) -> BoxFuture<'a, Result<String, Failure>> {
+        Box::pin(std::future::ready(Err(unknown_way(&channel.target))))
+    }
+}
+
+fn unknown_way(target: &Target) -> Failure {
+    Failure::new(
+        ErrorClass::Config,
+        format!(
+            "no delivery by {} is configured on this server",
+            target.kind
+        ),
+    )
 }

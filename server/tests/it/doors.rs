@@ -8,6 +8,7 @@ use domain::ids::TaskId;
 use http::Method;
 use leptos::server_fn;
 use serde_json::json;
+use server::serve::Variation;
 use std::collections::BTreeSet;
 
 /// Who may come in through a route.
@@ -15,6 +16,10 @@ use std::collections::BTreeSet;
 enum Access {
     /// Whoever reaches this machine's loopback.
     Anybody,
+    /// Services that show a key.
+    Service,
+    /// Services that show a key, and the operator's own page.
+    Page,
     /// The operator: on loopback and, if it changes something, not from another site's page.
     Operator,
 }
@@ -23,6 +28,15 @@ const ROUTES: &[(&str, Access)] = &[
     ("GET /healthz", Access::Anybody),
     ("GET /readyz", Access::Anybody),
     ("GET /metrics", Access::Anybody),
+    ("POST /api/gateway/dm-autopilot", Access::Service),
+    ("POST /api/ai/jobs/execute", Access::Service),
+    ("POST /api/ai/jobs/sweep", Access::Service),
+    ("GET /api/ai/jobs/hints", Access::Service),
+    ("GET /api/ai/jobs", Access::Page),
+    ("GET /api/ai/jobs/{job_id}", Access::Page),
+    ("GET /api/ai/jobs/{job_id}/events", Access::Page),
+    ("POST /api/ai/jobs/{job_id}/cancel", Access::Page),
+    ("POST /api/ai/jobs/{job_id}/retry", Access::Page),
     ("GET /api/v1/workspaces", Access::Operator),
     ("POST /api/v1/workspaces", Access::Operator),
     ("GET /api/v1/workspaces/{id}/workflows", Access::Operator),
@@ -158,7 +172,9 @@ const TOOLS: &[(&str, Given)] = &[
 
 /// An address of the route with something in the place of what varies.
 fn address(path: &str) -> String {
-    path.replace("{id}", &TaskId::new().to_string())
+    path.replace("{job_id}", "7")
+        .replace("/hints", "/hints?wait=0")
+        .replace("{id}", &TaskId::new().to_string())
         .replace("{depends_on}", &TaskId::new().to_string())
 }
 
@@ -183,6 +199,9 @@ async fn check_route(app: &TestApp, method: &Method, path: &str, access: Access)
         403,
         "{what} under another name"
     );
+    if matches!(access, Access::Service | Access::Page) {
+        return check_keyed_route(app, method, &path, access).await;
+    }
     let foreign = status(
         app,
         method,
@@ -212,9 +231,41 @@ async fn check_route(app: &TestApp, method: &Method, path: &str, access: Access)
     }
 }
 
+/// Without a key, or with a wrong or an empty one, nobody is a service; our own page needs none where it may come in.
+async fn check_keyed_route(app: &TestApp, method: &Method, path: &str, access: Access) {
+    let what = format!("{method} {path}");
+    for headers in [
+        &[][..],
+        &[("authorization", "Bearer ")][..],
+        &[("authorization", "Bearer wrong")][..],
+    ] {
+        let answered = status(app, method, path, headers).await;
+        assert_eq!(answered, 401, "{what} with {headers:?}");
+    }
+    let foreign = status(app, method, path, &[("sec-fetch-site", "cross-site")]).await;
+    assert!([401, 403].contains(&foreign), "{what} from another site");
+    let page = status(app, method, path, &[("sec-fetch-site", "same-origin")]).await;
+    assert_eq!(
+        page == 401,
+        access == Access::Service,
+        "{what} from our page answers {page}"
+    );
+    let keyed = status(app, method, path, &[("authorization", KEY)]).await;
+    assert!(
+        ![401, 403, 405, 500].contains(&keyed),
+        "{what} answers a service {keyed}"
+    );
+}
+
+/// What a service shows.
+const KEY: &str = "Bearer key-of-a-service";
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn every_route_has_a_case_and_keeps_it() {
-    let app = TestApp::new().await;
+    let app = TestApp::configured(Variation::default(), |config| {
+        config.jobs.internal_keys = vec!["key-of-a-service".to_owned()];
+    })
+    .await;
     let listed: BTreeSet<String> = server::http::plain_routes()
         .iter()
         .map(|route| format!("{} {}", route.method, route.path))

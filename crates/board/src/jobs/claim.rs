@@ -111,6 +111,11 @@ impl Board {
         })
     }
 
+    /// Runs of a worker whose owners do not want the answer any more, whoever said so and on whichever node.
+    pub async fn job_cancels(&self, worker: &str) -> Result<Vec<JobId>> {
+        Ok(store::jobs::to_cancel(&mut self.snapshot().await?, worker).await?)
+    }
+
     /// A run noticed that its lease is lost. The timeline says so; nothing else happens.
     pub async fn job_claim_lost(&self, job: &Job) -> Result<()> {
         let mut work = self.begin().await?;

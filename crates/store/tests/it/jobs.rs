@@ -10,7 +10,7 @@ use serde_json::json;
 use std::collections::HashSet;
 use store::jobs::{
     Lease, claim, claimable_sql, due, expired, find, find_by_correlation, find_by_unique_key,
-    held_by, insert, next_claimable, next_due, prune, redact, renew, update,
+    held_by, insert, next_claimable, next_due, prune, redact, renew, to_cancel, update,
 };
 use store::{Engine, Store, Write};
 
@@ -272,6 +272,8 @@ store::on_both_engines! {
         running.lease_expires_at = Some(at(150));
         assert_eq!(save(&db.store, &running, JobStatus::Running, Some(&token)).await, Write::Changed);
         assert_eq!(beat(&token, 60).await, Some(true));
+        assert_eq!(read(&db.store, async |db| to_cancel(db, "me").await).await, [kept.id]);
+        assert!(read(&db.store, async |db| to_cancel(db, "you").await).await.is_empty());
     }
 
     async fn what_comes_next_is_known(db: TestDb) {

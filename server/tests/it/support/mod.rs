@@ -42,7 +42,7 @@ impl TestApp {
 
     /// As [`Self::new`], with something otherwise.
     pub(crate) async fn with(vary: Variation) -> Self {
-        Self::start(None, vary).await
+        Self::configured(vary, |_config| {}).await
     }
 
     /// As [`Self::new`], on a certain database.
@@ -52,18 +52,20 @@ impl TestApp {
 
     /// As [`Self::with`], on a certain database.
     pub(crate) async fn on_with(db: &TestDb, vary: Variation) -> Self {
-        Self::start(Some(db.url().to_owned()), vary).await
+        Self::configured(vary, |config| {
+            config.database_url = Some(db.url().to_owned())
+        })
+        .await
     }
 
-    async fn start(database_url: Option<String>, vary: Variation) -> Self {
+    /// As [`Self::with`], with other settings.
+    pub(crate) async fn configured(vary: Variation, change: impl FnOnce(&mut Config)) -> Self {
         let data = tempfile::Builder::new()
             .prefix("flightdeck-it-")
             .tempdir()
             .unwrap();
-        let config = Config {
-            database_url,
-            ..Config::for_data_dir(data.path())
-        };
+        let mut config = Config::for_data_dir(data.path());
+        change(&mut config);
         let vary = Variation {
             without_runtime: true,
             ..vary
