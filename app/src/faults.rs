@@ -49,6 +49,7 @@ fn describe(event: &JsValue) -> String {
     let place = text(event, "filename").unwrap_or_default();
     let line = field(event, "lineno")
         .and_then(|line| line.as_f64())
-        .unwrap_or_default();
+        // A whole number, which takes far less code to print than any other.
+        .map_or(0, |line| line as u32);
     format!("{what} ({place}:{line})")
 }

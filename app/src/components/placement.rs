@@ -72,7 +72,9 @@ pub(super) fn float_beside(float: &HtmlElement, anchor: &HtmlElement, align: Ali
     let (x, y) = place(anchor, (size.width(), size.height()), window, align);
     // Through the object model, which the content security policy allows; a style attribute in markup it does not.
     for (name, value) in [("left", x), ("top", y)] {
-        let _ = float.style().set_property(name, &format!("{value}px"));
+        // Whole pixels: nobody sees the rest, and printing fractions takes more code than this file.
+        let pixels = value.round() as i32;
+        let _ = float.style().set_property(name, &format!("{pixels}px"));
     }
 }
 

@@ -38,15 +38,12 @@ impl Timestamp {
     pub fn to_rfc3339(self) -> String {
         // An instant outside of the calendar cannot come from our clock; print it as the nearest end rather than fail.
         let bounded = self.0.clamp(-62_135_596_800_000, 253_402_300_799_999);
-        OffsetDateTime::from_unix_timestamp_nanos(i128::from(bounded) * 1_000_000)
-            .ok()
-            .and_then(|at| {
-                at.format(time::macros::format_description!(
-                    "[year]-[month]-[day]T[hour]:[minute]:[second].[subsecond digits:3]Z"
-                ))
-                .ok()
-            })
-            .unwrap_or_default()
+        // By hand: every page prints instants, and the general way is 20 kB of code in the browser.
+        let (day, within) = (bounded.div_euclid(DAY), bounded.rem_euclid(DAY));
+        let (year, month, day) = civil(day);
+        let (hour, minute) = (within / 3_600_000, within / 60_000 % 60);
+        let (second, millis) = (within / 1000 % 60, within % 1000);
+        format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}.{millis:03}Z")
     }
 
     /// Reads RFC 3339 with any offset.
@@ -57,6 +54,26 @@ impl Timestamp {
             .ok()
             .map(Self)
     }
+}
+
+/// A day in milliseconds.
+const DAY: i64 = 86_400_000;
+
+/// Year, month and day of the day that is so many days after 1970-01-01 (Hinnant's `civil_from_days`).
+///
+/// Years begin in March here, so that the leap day is a year's last, and are counted within eras of 400 years.
+const fn civil(days: i64) -> (i64, i64, i64) {
+    let days = days + 719_468;
+    let era = days.div_euclid(146_097);
+    let day_of_era = days.rem_euclid(146_097);
+    let year_of_era =
+        (day_of_era - day_of_era / 1_460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
+    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
+    let month_from_march = (5 * day_of_year + 2) / 153;
+    let day = day_of_year - (153 * month_from_march + 2) / 5 + 1;
+    let month = (month_from_march + 2) % 12 + 1;
+    let year = year_of_era + era * 400 + if month <= 2 { 1 } else { 0 };
+    (year, month, day)
 }
 
 impl std::fmt::Display for Timestamp {
@@ -91,6 +108,27 @@ mod tests {
             Timestamp::from_millis(0).to_rfc3339(),
             "1970-01-01T00:00:00.000Z"
         );
+    }
+
+    #[test]
+    fn days_all_over_the_calendar_are_printed_as_a_library_prints_them() {
+        let (first, last) = (-62_135_596_800_000_i64, 253_402_300_799_999);
+        // Close to eleven days, and no whole number of anything: every day, hour, minute and millisecond gets its turn.
+        for millis in (first..=last).step_by(950_399_981) {
+            let at = OffsetDateTime::from_unix_timestamp_nanos(i128::from(millis) * 1_000_000);
+            let at = at.unwrap();
+            let expected = format!(
+                "{:04}-{:02}-{:02}T{:02}:{:02}:{:02}.{:03}Z",
+                at.year(),
+                u8::from(at.month()),
+                at.day(),
+                at.hour(),
+                at.minute(),
+                at.second(),
+                at.millisecond()
+            );
+            assert_eq!(Timestamp::from_millis(millis).to_rfc3339(), expected);
+        }
     }
 
     #[test]
