@@ -18,6 +18,7 @@ mod command_line;
 mod doors;
 mod feed;
 mod flow;
+mod job_crashes;
 mod jobs;
 mod journey;
 mod kill;
