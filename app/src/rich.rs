@@ -42,7 +42,11 @@ pub fn to_html(locale: Locale, output: &RichOutput) -> String {
                 path,
                 caption,
                 excerpt,
-            } => file(&mut html, path, caption.as_deref(), excerpt.as_deref()),
+                truncated,
+            } => {
+                let more = truncated.then(|| t!(locale, paper.excerpt_cut));
+                file(&mut html, path, caption.as_deref(), excerpt.as_deref(), more);
+            }
             Block::Chart(shown) => chart(locale, &mut html, shown),
             Block::Metrics { items } => metrics(&mut html, items),
         }
@@ -73,11 +77,20 @@ fn element(html: &mut String, before: &str, text: &str, after: &str) {
     html.push_str(after);
 }
 
-fn file(html: &mut String, path: &str, caption: Option<&str>, excerpt: Option<&str>) {
+fn file(
+    html: &mut String,
+    path: &str,
+    caption: Option<&str>,
+    excerpt: Option<&str>,
+    more: Option<&str>,
+) {
     html.push_str("<figure class=\"rich-file\">");
     element(html, "<p><code>", path, "</code></p>");
     if let Some(excerpt) = excerpt {
         element(html, "<pre tabindex=\"0\"><code>", excerpt, "</code></pre>");
+    }
+    if let Some(more) = more {
+        element(html, "<p>", more, "</p>");
     }
     if let Some(caption) = caption {
         element(html, "<figcaption>", caption, "</figcaption>");
@@ -391,6 +404,7 @@ mod tests {
                     path: "</code><script>".to_owned(),
                     caption: None,
                     excerpt: Some("</pre>".to_owned()),
+                    truncated: true,
                 },
             ],
         }

@@ -42,6 +42,37 @@ test("a plan is begun in the browser, saves itself, and is there after a reload"
   await expectNoOverflow(page);
 });
 
+test("what was typed just before the tab is closed is saved", async ({ page, context, api }) => {
+  const task = await createTask(api, { title: "Close me", start_agent: false });
+  await api.post(`/tasks/${task.id}/plan`, { content: "One." });
+  const tab = await context.newPage();
+  await openPlan(tab, task);
+  await tab.getByTestId("plan-edit").click();
+  await tab.getByTestId("plan-input").fill("One. And the last words.");
+  await expect(tab.getByTestId("plan-status")).toHaveText("Not saved yet");
+  await tab.close({ runBeforeUnload: true });
+  await expect.poll(async () => (await getPlan(api, task)).content).toBe("One. And the last words.");
+  // A page that lives on after it was hidden takes its own save for what it is.
+  await openPlan(page, task);
+  await page.getByTestId("plan-edit").click();
+  await page.getByTestId("plan-input").fill("Two.");
+  await page.evaluate(() => window.dispatchEvent(new Event("pagehide")));
+  await expect.poll(async () => (await getPlan(api, task)).content).toBe("Two.");
+  await expect(page.getByTestId("plan-status")).toHaveText("Saved");
+  await expect(page.getByTestId("plan-conflict")).toHaveCount(0);
+});
+
+test("an operator has the plan carried out", async ({ page, api }) => {
+  const task = await createTask(api, { title: "Implement me", description: 'e2e:message("Ready.")' });
+  await untilIdle(api, task.id);
+  await api.post(`/tasks/${task.id}/plan`, { content: "One." });
+  await openPlan(page, task);
+  await page.getByTestId("plan-implement").click();
+  await expect(page.getByText("The agent was told to carry out the plan.")).toBeVisible();
+  await expect(page.getByText(/Carry out the plan now/).first()).toBeVisible();
+  await expectAccessible(page, { include: "[data-testid=plan-panel]" });
+});
+
 test("line ends of others stay as they are when a word is mended", async ({ page, api }) => {
   const task = await createTask(api, { title: "Line ends", start_agent: false });
   await api.post(`/tasks/${task.id}/plan`, { content: "one\r\ntwo\r\nthree\n" });

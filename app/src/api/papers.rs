@@ -8,6 +8,7 @@ use domain::plan::{
     PlanRevisionView, PlanRevisions, PlanView, PlanWritten, RestorePlan, WritePlan,
 };
 use domain::review::{Finding, FindingStatus};
+use domain::view::MessageOutcome;
 use domain::walkthrough::WalkthroughStep;
 use leptos::prelude::*;
 use leptos::server_fn::codec::Json;
@@ -96,6 +97,13 @@ pub async fn papers_of(task: TaskId) -> Result<Papers, AppError> {
 pub async fn plan_save(task: TaskId, params: WritePlan) -> Result<PlanWritten, AppError> {
     let door = Door::open()?;
     door.answer(door.board.plan_write(&door.actor, task, &params).await)
+}
+
+/// Tells the task's agent to carry out its plan.
+#[server(prefix = "/api/page", endpoint = "plan/implement", input = Json)]
+pub async fn plan_implement(task: TaskId) -> Result<MessageOutcome, AppError> {
+    let door = Door::open()?;
+    door.answer(door.board.plan_implement(&door.actor, task).await)
 }
 
 /// Removes a plan; its history stays.

@@ -24,6 +24,8 @@ pub struct TaskNode {
     pub autopilot: bool,
     /// Prompts that wait.
     pub queued: usize,
+    /// Its place in the line for a step that is full, from 1.
+    pub place_in_line: Option<usize>,
     /// Last change.
     pub updated_at: Timestamp,
     /// When it was made.
@@ -31,9 +33,9 @@ pub struct TaskNode {
 }
 
 impl TaskNode {
-    /// The row of a task whose workflow ends with `last_step`.
+    /// The row of a task whose workflow ends with `last_step` and that stands at this place in the line for a full step.
     #[must_use]
-    pub fn of(task: &TaskView, last_step: Option<StepId>) -> Self {
+    pub fn of(task: &TaskView, last_step: Option<StepId>, place_in_line: Option<usize>) -> Self {
         Self {
             id: task.id,
             parent_id: task.parent_id,
@@ -41,6 +43,7 @@ impl TaskNode {
             mark: mark(Facts::of(task, last_step)),
             autopilot: task.autopilot,
             queued: usize::try_from(task.queued_prompt_count).unwrap_or(0),
+            place_in_line,
             updated_at: task.updated_at,
             created_at: task.created_at,
         }
@@ -148,6 +151,7 @@ mod tests {
             mark: TaskMark::Backlog,
             autopilot: false,
             queued: 0,
+            place_in_line: None,
             updated_at: Timestamp::from_millis(at),
             created_at: Timestamp::from_millis(at),
         }

@@ -137,6 +137,10 @@ fn twig(tree: Tree, id: TaskId) -> impl IntoView {
         tree.forest
             .with(|forest| forest.node(id).map_or(0, |node| node.queued))
     });
+    let place = Memo::new(move |_| {
+        tree.forest
+            .with(|forest| forest.node(id).and_then(|node| node.place_in_line))
+    });
     let changed = Memo::new(move |_| {
         tree.forest
             .with(|forest| forest.node(id).map(|node| node.updated_at))
@@ -184,6 +188,14 @@ fn twig(tree: Tree, id: TaskId) -> impl IntoView {
                     <span class="truncate">{title}</span>
                 </a>
                 {autopilot.then(|| view! { <AutopilotIcon/> })}
+                <Show when=move || place.get().is_some()>
+                    <span class="task-row-count" data-testid="sidebar-task-wip-queue">
+                        <span aria-hidden="true">"#" {move || place.get().unwrap_or_default()}</span>
+                        <span class="sr-only">
+                            {move || t!(locale, task.place_in_line, n = place.get().unwrap_or_default())}
+                        </span>
+                    </span>
+                </Show>
                 <Show when=move || queued.get() != 0>
                     <span class="task-row-count" data-testid="sidebar-task-queued-count">
                         <span aria-hidden="true">{queued}</span>

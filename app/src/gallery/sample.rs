@@ -50,6 +50,7 @@ pub(super) fn node(
         mark,
         autopilot,
         queued,
+        place_in_line: (n == 13).then_some(2),
         updated_at: minutes_ago(i64::from(n * n)),
         created_at: Timestamp::from_millis(1_790_000_000_000 - i64::from(n)),
     }

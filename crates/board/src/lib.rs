@@ -25,6 +25,7 @@ mod due;
 mod effects;
 mod entry;
 mod events;
+mod folder;
 mod inbox;
 mod jobs;
 mod launch;

@@ -1,6 +1,7 @@
 //! What agents show beside and within a conversation: walkthroughs, review findings, rich output. One bad part refuses the
 //! whole call, and nothing of it is kept.
 
+use crate::folder;
 use crate::reach::reachable;
 use crate::transition::{Work, load_session, load_task};
 use crate::{Actor, Board, Result};
@@ -9,7 +10,7 @@ use domain::event::{EventKind, NewEvent};
 use domain::ids::{FindingId, MessageId, SessionId, TaskId, WalkthroughId};
 use domain::message::{AuthorType, Message, MessageType};
 use domain::review::{self, Finding, FindingInput, FindingStatus, FindingsPublished, set_status};
-use domain::rich::{self, RichInput};
+use domain::rich::{self, Block, RichInput, RichOutput};
 use domain::task::Task;
 use domain::view::MessageView;
 use domain::walkthrough::{self, Walkthrough, WalkthroughStep};
@@ -160,7 +161,8 @@ impl Board {
         bytes: usize,
     ) -> Result<MessageView> {
         let (_, session) = actor.require_agent()?;
-        let output = rich::read(input, bytes)?;
+        let mut output = rich::read(input, bytes)?;
+        self.read_files(session, &mut output).await?;
         let content = match &output.description {
             Some(description) => format!("{}\n\n{description}", output.title),
             None => output.title.clone(),
@@ -173,6 +175,36 @@ impl Board {
             .await?;
         work.commit().await?;
         Ok(crate::conversation::view(message))
+    }
+}
+
+impl Board {
+    /// Reads the beginning of each file that is shown without an excerpt.
+    async fn read_files(&self, session: SessionId, output: &mut RichOutput) -> Result<()> {
+        let mut folder = None;
+        for block in &mut output.blocks {
+            let Block::File {
+                path,
+                excerpt: excerpt @ None,
+                truncated,
+                ..
+            } = block
+            else {
+                continue;
+            };
+            let folder = match &folder {
+                Some(folder) => folder,
+                None => {
+                    let session = load_session(&mut self.snapshot().await?, session).await?;
+                    folder.insert(session.workspace_path.unwrap_or_default())
+                }
+            };
+            let read = folder::excerpt(folder.into(), path.clone()).await?;
+            if let Some((text, more)) = read {
+                (*excerpt, *truncated) = (Some(text), more);
+            }
+        }
+        Ok(())
     }
 }
 

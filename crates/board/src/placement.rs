@@ -91,6 +91,7 @@ impl Work {
         cause: &Cause,
     ) -> Result<bool> {
         let from = task.workflow_step_id;
+        let waited = task.waits_for_place();
         let end = store::tasks::next_position(&mut self.tx, step.id).await?;
         task.position = match position {
             Some(wanted) if wanted < end => {
@@ -127,7 +128,21 @@ impl Work {
                 .task(task.id),
         )
         .await?;
+        if waited && !task.waits_for_place() {
+            self.dispatch_what_waits(task).await?;
+        }
         Ok(!task.waits_for_place())
+    }
+
+    /// The card has its place: what came for its sessions meanwhile may be delivered.
+    async fn dispatch_what_waits(&mut self, task: &Task) -> Result<()> {
+        for session in store::sessions::list(&mut self.tx, task.id).await? {
+            let waits = store::queue::list(&mut self.tx, session.id).await?;
+            if !waits.is_empty() && !session.state.is_terminal() {
+                self.effect(EffectKind::Dispatch, &session, None).await?;
+            }
+        }
+        Ok(())
     }
 
     /// What leaving a step does: its `on_exit`, at once; what waited for an entry that is not made any more goes.
@@ -191,13 +206,7 @@ impl Work {
         };
         self.enter(task, step, entry).await?;
         self.start_if_ready(task.id).await?;
-        for session in store::sessions::list(&mut self.tx, task.id).await? {
-            let waits = store::queue::list(&mut self.tx, session.id).await?;
-            if !waits.is_empty() && !session.state.is_terminal() {
-                self.effect(EffectKind::Dispatch, &session, None).await?;
-            }
-        }
-        Ok(())
+        self.dispatch_what_waits(task).await
     }
 
     /// A card comes back to its step: it is admitted when there is room.

@@ -5,8 +5,9 @@
 
 use crate::reach::reachable;
 use crate::tasks::check_limit;
-use crate::transition::Work;
+use crate::transition::{Work, load_session, load_task};
 use crate::{Actor, Board, Result};
+use domain::context::IMPLEMENT_PLAN;
 use domain::error::{ErrorCode, Refusal};
 use domain::event::{EventKind, NewEvent};
 use domain::ids::{PlanId, PlanRevisionId, PlanVersion, TaskId};
@@ -16,6 +17,7 @@ use domain::plan::{
     WritePlan, check_read, decide, merges, page, refusal,
 };
 use domain::task::Task;
+use domain::view::MessageOutcome;
 
 /// Revisions of a page when nothing is said, and at most.
 const DEFAULT_REVISIONS: i64 = 20;
@@ -29,6 +31,24 @@ impl Board {
         Ok(store::plans::find(&mut db, task.id)
             .await?
             .map(PlanView::from))
+    }
+
+    /// Tells the task's agent to carry out its plan: planning is over, and the words count as the operator's.
+    pub async fn plan_implement(&self, actor: &Actor, task: TaskId) -> Result<MessageOutcome> {
+        actor.require_operator()?;
+        let mut work = self.begin().await?;
+        let task = load_task(&mut work.tx, task).await?;
+        if store::plans::find(&mut work.tx, task.id).await?.is_none() {
+            return Err(Refusal::not_found("plan").into());
+        }
+        let session = work.ensure_session(&task).await?;
+        work.end_planning(session.id).await?;
+        let mut session = load_session(&mut work.tx, session.id).await?;
+        let outcome = work
+            .operator_prompt(&task, &mut session, IMPLEMENT_PLAN, false)
+            .await?;
+        work.commit().await?;
+        Ok(outcome)
     }
 
     /// A task's plan or a range of it; nothing when there is none and no version was expected.

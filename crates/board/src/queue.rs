@@ -14,7 +14,7 @@ use domain::ids::{PromptId, SessionId};
 use domain::question::QuestionCommand;
 use domain::queue::merge::merge;
 use domain::queue::order::reorder;
-use domain::queue::{QueuedBy, QueuedPrompt};
+use domain::queue::{Lane, QueuedBy, QueuedPrompt};
 use domain::session::{SessionCommand, SessionState};
 use domain::view::{DeliveryStatus, MessageOutcome, QueueView, QueuedView};
 use std::time::Duration;
@@ -65,6 +65,7 @@ impl Board {
         row.check_visible()?;
         store::queue::delete(&mut work.tx, id).await?;
         work.launch_is_over(&row).await?;
+        work.may_be_at_rest(row.session_id).await?;
         work.queue_changed(row).await
     }
 
@@ -95,6 +96,7 @@ impl Board {
         let session = load_session(&mut work.tx, id).await?;
         if store::queue::clear(&mut work.tx, id).await? > 0 {
             work.queue_event(session.task_id, id).await?;
+            work.may_be_at_rest(id).await?;
         }
         let view = work.queue_of(id).await?;
         work.commit().await?;
@@ -233,6 +235,15 @@ impl Board {
 }
 
 impl Work {
+    /// Something was taken back. It may have been what took a question's place, and so the turn that a move waited for.
+    async fn may_be_at_rest(&mut self, session: SessionId) -> Result<()> {
+        let rows = store::queue::list(&mut self.tx, session).await?;
+        if rows.iter().all(|row| row.lane == Lane::Normal) {
+            self.due.at_rest(session);
+        }
+        Ok(())
+    }
+
     /// A prompt that waits or is being sent.
     async fn waiting(&mut self, id: PromptId) -> Result<QueuedPrompt> {
         Ok(store::queue::find(&mut self.tx, id).await?.ok_or_else(|| {

@@ -422,6 +422,10 @@ impl Work {
         for effect in transition.effects {
             self.effect(effect, &child, None).await?;
         }
+        if question.status == QuestionStatus::Stale {
+            // Answered or superseded, a turn follows; now none does, and a move that waited for it is carried out.
+            self.due.at_rest(child.id);
+        }
         Ok(true)
     }
 

@@ -24,6 +24,10 @@ pub fn handed_over(step: &str, words: &str) -> String {
     format!("Handed over from \"{step}\":\n{}", words.trim())
 }
 
+/// What an operator says by asking that the plan be carried out.
+pub const IMPLEMENT_PLAN: &str = "Carry out the plan now. Read it whole with get_task_plan_kandev first: it may have changed since you \
+    last saw it. Keep it up to date while you work.";
+
 /// How a plan is read and written without losing any of it.
 const PLAN: &str = "The task's plan is a text that the operator reads and edits beside this conversation. \
     create_task_plan_kandev writes it; get_task_plan_kandev reads it, in ranges counted in code points when it is long: go on with \

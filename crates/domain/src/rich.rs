@@ -25,6 +25,8 @@ pub const MAX_METRICS: usize = 6;
 pub const MAX_TITLE: usize = 120;
 /// Longest description, in code points.
 pub const MAX_DESCRIPTION: usize = 500;
+/// Longest part of a file that is read to be shown, in bytes.
+pub const MAX_EXCERPT: usize = 32 * 1024;
 /// Longest label, in code points.
 pub const MAX_LABEL: usize = 80;
 
@@ -64,7 +66,7 @@ pub enum BlockInput {
         /// What there is to say about it.
         #[serde(default)]
         caption: Option<String>,
-        /// A part of it.
+        /// A part of it; its beginning is read when left out.
         #[serde(default)]
         excerpt: Option<String>,
     },
@@ -137,6 +139,9 @@ pub enum Block {
         /// A part of it.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         excerpt: Option<String>,
+        /// The file goes on where its excerpt ends.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        truncated: bool,
     },
     /// See [`BlockInput::Chart`].
     Chart(Chart),
@@ -211,6 +216,25 @@ pub fn read(input: RichInput, bytes: usize) -> Result<RichOutput, Refusal> {
     })
 }
 
+/// What is shown of a file of which these are the first bytes, and whether there is more of it; `None` when it is no text.
+#[must_use]
+pub fn excerpt_of(mut bytes: Vec<u8>) -> Option<(String, bool)> {
+    let more = bytes.len() > MAX_EXCERPT;
+    bytes.truncate(MAX_EXCERPT);
+    let text = match String::from_utf8(bytes) {
+        Ok(text) => text,
+        Err(error) => {
+            // Cut in the middle of a letter, which is not shown then.
+            let whole = error.utf8_error().valid_up_to();
+            let cut_short = more && error.utf8_error().error_len().is_none();
+            let mut bytes = error.into_bytes();
+            bytes.truncate(whole);
+            String::from_utf8(bytes).ok().filter(|_| cut_short)?
+        }
+    };
+    (!text.contains('\0')).then_some((text, more))
+}
+
 fn read_block(what: &str, block: BlockInput) -> Result<Block, Refusal> {
     match block {
         BlockInput::File {
@@ -229,6 +253,7 @@ fn read_block(what: &str, block: BlockInput) -> Result<Block, Refusal> {
                 path,
                 caption,
                 excerpt,
+                truncated: false,
             })
         }
         BlockInput::Chart {

@@ -1,8 +1,11 @@
 //! Limits of work in progress: who is admitted to a step, and where a new card waits that is not.
 
 use crate::error::Refusal;
-use crate::ids::StepId;
+use crate::ids::{StepId, TaskId};
+use crate::task::Priority;
+use crate::view::TaskView;
 use crate::workflow::Step;
+use std::collections::BTreeMap;
 
 /// A step and how many cards take a place in it.
 #[derive(Debug, Clone, Copy)]
@@ -45,6 +48,39 @@ pub fn place_new(target: Load<'_>, feeder: Option<Load<'_>>) -> Result<Placement
             target.step.name, feeder.step.name
         ))),
     }
+}
+
+/// The place in the line of each card that waits for a step, from 1: cards in the step come before those that wait for it
+/// elsewhere, each in the order of task-domain 1.14. `tasks` are all of a workspace.
+#[must_use]
+pub fn places_in_line(tasks: &[TaskView]) -> BTreeMap<TaskId, usize> {
+    let mut waiting: Vec<(StepId, &TaskView)> = tasks
+        .iter()
+        .filter(|task| {
+            task.waits_for_place() && !task.state.is_terminal() && task.archived_at.is_none()
+        })
+        .map(|task| (task.queued_for_step_id.unwrap_or(task.workflow_step_id), task))
+        .collect();
+    waiting.sort_by_key(|(step, task)| {
+        let urgency = task.priority.map_or(4, |priority| match priority {
+            Priority::Critical => 0,
+            Priority::High => 1,
+            Priority::Medium => 2,
+            Priority::Low => 3,
+        });
+        let elsewhere = task.workflow_step_id != *step;
+        let since = task.queued_at.unwrap_or(task.created_at);
+        (*step, elsewhere, task.position, urgency, since, task.created_at, task.id)
+    });
+    let mut places = BTreeMap::new();
+    let mut before = None;
+    let mut place = 0;
+    for (step, task) in waiting {
+        place = if before == Some(step) { place + 1 } else { 1 };
+        before = Some(step);
+        places.insert(task.id, place);
+    }
+    places
 }
 
 /// Refuses a feeder that is of another workflow, is the step itself, or would feed in a circle.

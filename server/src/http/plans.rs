@@ -10,6 +10,7 @@ use domain::ids::TaskId;
 use domain::plan::{
     PlanChange, PlanRevisionView, PlanRevisions, PlanView, PlanWritten, RestorePlan, WritePlan,
 };
+use domain::view::MessageOutcome;
 use serde::{Deserialize, Serialize};
 
 pub(super) fn routes() -> Vec<Route> {
@@ -37,6 +38,9 @@ pub(super) fn routes() -> Vec<Route> {
             .says("One revision with its exact text.")
             .asks(REVISION)
             .answers("PlanRevision"),
+        Route::post("/tasks/{id}/plan/implement", implement)
+            .says("Tell the task's agent to carry out its plan; planning is over. 404 when it has none.")
+            .answers("MessageOutcome"),
         Route::post("/tasks/{id}/plan/restore", restore)
             .says("Make a task's plan what it was at one revision; it becomes a new revision.")
             .takes::<RestorePlan>()
@@ -256,6 +260,14 @@ async fn revision(
     let id = super::extract::id("revision_id", query.revision_id.as_deref())?
         .ok_or_else(|| Refusal::validation("revision_id is missing"))?;
     Ok(Json(app.board.plan_revision(&actor, task, id).await?))
+}
+
+async fn implement(
+    State(app): State<AppState>,
+    Caller(actor): Caller,
+    Id(task): Id<TaskId>,
+) -> Reply<MessageOutcome> {
+    Ok(Json(app.board.plan_implement(&actor, task).await?))
 }
 
 async fn restore(

@@ -149,9 +149,9 @@ fn rich_tool() -> Tool {
                             "type": "object",
                             "properties": {
                                 "type": {"const": "file"},
-                                "path": text("Where the file is."),
+                                "path": text("Where the file is, in your task's folder."),
                                 "caption": text("What there is to say about it."),
-                                "excerpt": text("A part of it."),
+                                "excerpt": text("A part of it. Default: its beginning, when it is text."),
                             },
                             "required": ["type", "path"],
                             "additionalProperties": false,

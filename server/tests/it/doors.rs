@@ -70,6 +70,7 @@ const ROUTES: &[(&str, Access)] = &[
     ("DELETE /api/v1/tasks/{id}/plan", Access::Operator),
     ("GET /api/v1/tasks/{id}/plan/revisions", Access::Operator),
     ("GET /api/v1/tasks/{id}/plan/revision", Access::Operator),
+    ("POST /api/v1/tasks/{id}/plan/implement", Access::Operator),
     ("POST /api/v1/tasks/{id}/plan/restore", Access::Operator),
     ("GET /api/v1/tasks/{id}/walkthrough", Access::Operator),
     ("DELETE /api/v1/tasks/{id}/walkthrough", Access::Operator),

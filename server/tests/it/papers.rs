@@ -97,13 +97,24 @@ async fn rich_output_is_checked_and_shown() {
     let client = agent.connect(&app).await;
     let tool = "show_rich_output_kandev";
     let with = |blocks: Value| json!({"version": 1, "title": "Load", "description": "Of a week.", "blocks": blocks});
+    let folder = app
+        .get(&format!("/task-sessions/{}", agent.session))
+        .await
+        .json["workspace_path"]
+        .as_str()
+        .unwrap()
+        .to_owned();
+    std::fs::create_dir_all(format!("{folder}/docs")).unwrap();
+    std::fs::write(format!("{folder}/docs/report.md"), "All is well.").unwrap();
+    std::fs::write(app.data.path().join("secret"), "secret").unwrap();
+    std::os::unix::fs::symlink(app.data.path().join("secret"), format!("{folder}/leak")).unwrap();
     let shown = client
         .call(
             tool,
             with(json!([
                 {"type": "metrics", "items": [{"label": "Tests", "value": "214", "unit": "passed"}]},
                 {"type": "chart", "kind": "line", "title": "Latency", "csv": "day,ms\nMon,3\nTue,5"},
-                {"type": "file", "path": "report.md"},
+                {"type": "file", "path": "docs/report.md"},
             ])),
         )
         .await;
@@ -119,9 +130,18 @@ async fn rich_output_is_checked_and_shown() {
         message["metadata"]["rich_output"]["blocks"][1]["labels"],
         json!(["Mon", "Tue"])
     );
+    assert_eq!(
+        message["metadata"]["rich_output"]["blocks"][2],
+        json!({"type": "file", "path": "docs/report.md", "excerpt": "All is well."})
+    );
     for bad in [
         json!([]),
         json!([{"type": "html", "html": "<script>"}]),
+        json!([{"type": "file", "path": "leak"}]),
+        json!([{"type": "file", "path": "../../secret"}]),
+        json!([{"type": "file", "path": "/etc/hostname"}]),
+        json!([{"type": "file", "path": "docs"}]),
+        json!([{"type": "file", "path": "nowhere.md"}]),
         json!([{"type": "chart", "kind": "line", "title": "C", "csv": "day,ms\nMon,x"}]),
         json!([{"type": "file", "path": "a", "url": "https://example.com"}]),
         json!([{"type": "metrics", "items": vec![json!({"label": "a", "value": "1"}); 7]}]),

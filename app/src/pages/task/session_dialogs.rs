@@ -7,7 +7,8 @@ use crate::components::dialog::{Dialog, Frame};
 use crate::components::glyph::Glyph;
 use crate::error::AppError;
 use crate::i18n::t;
-use crate::pages::workbench::fields::{Fault, ProfileField, PromptField, Refused, prompt_fault};
+use crate::pages::workbench::dialog_form::DialogForm;
+use crate::pages::workbench::fields::{Fault, ProfileField, PromptField, prompt_fault};
 use crate::paths;
 use domain::params::SpawnSession;
 use domain::session::{MAX_NAME, check_name};
@@ -165,31 +166,19 @@ fn NewSessionForm(
         });
     });
     view! {
-        <form
-            class="flex flex-col flex-1"
-            on:submit=move |event| {
-                event.prevent_default();
-                start.run(());
-            }
-            on:keydown=move |event| {
-                if event.key() == "Enter" && (event.ctrl_key() || event.meta_key()) {
-                    event.prevent_default();
-                    start.run(());
-                }
-            }
-        >
-            <div class="flex flex-col gap-4 p-4">
-                <PromptField prompt fault=wrong test_id="session-prompt-input"/>
-                <ProfileField profile preferred test_id="session-profile-select"/>
-                <Refused error=refused/>
-            </div>
-            <footer class="dialog-foot">
+        <DialogForm
+            on_send=start
+            refused
+            buttons=move || view! {
                 <Button on_press=Callback::new(move |()| open.set(false))>{t!(locale, board.cancel)}</Button>
                 <Button weight=Weight::Primary glyph=Glyph::Play kind="submit" busy test_id="start-session">
                     {t!(locale, taskpage.start_session)}
                 </Button>
-            </footer>
-        </form>
+            }
+        >
+            <PromptField prompt fault=wrong test_id="session-prompt-input"/>
+            <ProfileField profile preferred test_id="session-profile-select"/>
+        </DialogForm>
     }
     .into_any()
 }

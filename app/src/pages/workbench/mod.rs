@@ -5,6 +5,7 @@
 
 pub mod changes;
 pub mod delete_task;
+pub mod dialog_form;
 pub mod fields;
 pub mod new_subtask;
 pub mod new_task;

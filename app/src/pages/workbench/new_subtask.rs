@@ -1,8 +1,7 @@
 //! The dialog for a subtask: the only place where autopilot can be chosen. The agent starts at once.
 
-use super::fields::{
-    Fault, ProfileField, PromptField, Refused, TitleField, prompt_fault, title_fault,
-};
+use super::dialog_form::DialogForm;
+use super::fields::{Fault, ProfileField, PromptField, TitleField, prompt_fault, title_fault};
 use super::state::use_workbench;
 use crate::api::tasks::task_create;
 use crate::components::autopilot::AutopilotSwitchRow;
@@ -124,35 +123,23 @@ fn Form(parent: TaskId, title: RwSignal<String>, prompt: RwSignal<String>) -> im
     });
 
     view! {
-        <form
-            class="flex flex-col flex-1"
-            on:submit=move |event| {
-                event.prevent_default();
-                create.run(());
-            }
-            on:keydown=move |event| {
-                if event.key() == "Enter" && (event.ctrl_key() || event.meta_key()) {
-                    event.prevent_default();
-                    create.run(());
-                }
-            }
-        >
-            <div class="flex flex-col gap-4 p-4">
-                <TitleField title fault=title_wrong test_id="subtask-title-input"/>
-                <PromptField prompt fault=prompt_wrong test_id="subtask-prompt-input"/>
-                <ProfileField profile preferred test_id="subtask-profile-select"/>
-                <AutopilotSwitchRow on=autopilot/>
-                <Refused error=refused/>
-            </div>
-            <footer class="dialog-foot">
+        <DialogForm
+            on_send=create
+            refused
+            buttons=move || view! {
                 <Button on_press=Callback::new(move |()| open.set(false)) test_id="cancel-subtask">
                     {t!(locale, board.cancel)}
                 </Button>
                 <Button weight=Weight::Primary kind="submit" busy test_id="create-subtask">
                     {move || if busy.get() { t!(locale, board.creating) } else { t!(locale, board.create_subtask) }}
                 </Button>
-            </footer>
-        </form>
+            }
+        >
+            <TitleField title fault=title_wrong test_id="subtask-title-input"/>
+            <PromptField prompt fault=prompt_wrong test_id="subtask-prompt-input"/>
+            <ProfileField profile preferred test_id="subtask-profile-select"/>
+            <AutopilotSwitchRow on=autopilot/>
+        </DialogForm>
     }
     .into_any()
 }

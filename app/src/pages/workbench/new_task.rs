@@ -1,8 +1,7 @@
 //! The dialog for a new task. There is no autopilot in it: only a subtask has a parent to ask.
 
-use super::fields::{
-    Fault, ProfileField, PromptField, Refused, TitleField, prompt_fault, title_fault,
-};
+use super::dialog_form::DialogForm;
+use super::fields::{Fault, ProfileField, PromptField, TitleField, prompt_fault, title_fault};
 use super::predecessors::Predecessors;
 use super::state::{Workbench, use_workbench};
 use crate::api::tasks::task_create;
@@ -123,27 +122,10 @@ fn Form(
     });
 
     view! {
-        <form
-            class="flex flex-col flex-1"
-            on:submit=move |event| {
-                event.prevent_default();
-                create.run(true);
-            }
-            on:keydown=move |event| {
-                if event.key() == "Enter" && (event.ctrl_key() || event.meta_key()) {
-                    event.prevent_default();
-                    create.run(true);
-                }
-            }
-        >
-            <div class="flex flex-col gap-4 p-4">
-                <TitleField title fault=title_wrong test_id="task-title-input"/>
-                <PromptField prompt fault=prompt_wrong test_id="task-description-input"/>
-                <ProfileField profile preferred=None test_id="agent-profile-select"/>
-                <Predecessors chosen=predecessors/>
-                <Refused error=refused/>
-            </div>
-            <footer class="dialog-foot">
+        <DialogForm
+            on_send=Callback::new(move |()| create.run(true))
+            refused
+            buttons=move || view! {
                 <Button
                     busy=Signal::derive(move || busy.get() == Some(false))
                     on_press=Callback::new(move |()| create.run(false))
@@ -160,8 +142,13 @@ fn Form(
                 >
                     {move || if busy.get() == Some(true) { t!(locale, board.starting) } else { t!(locale, board.start) }}
                 </Button>
-            </footer>
-        </form>
+            }
+        >
+            <TitleField title fault=title_wrong test_id="task-title-input"/>
+            <PromptField prompt fault=prompt_wrong test_id="task-description-input"/>
+            <ProfileField profile preferred=None test_id="agent-profile-select"/>
+            <Predecessors chosen=predecessors/>
+        </DialogForm>
     }
     .into_any()
 }

@@ -19,6 +19,7 @@ use domain::ids::{StepId, TaskId};
 use domain::moves::Disposition;
 use domain::params::MoveTask;
 use domain::view::{BoardView, InboxItem, InboxView, TaskMoved, TaskView, WorkspaceView};
+use domain::wip::places_in_line;
 use domain::workflow::{Step, Workflow, last_step};
 use leptos::prelude::*;
 use leptos::task::spawn_local;
@@ -122,7 +123,10 @@ impl Workbench {
         let parts = Memo::new(move |_| by_parent(&tasks.read(), &marks.read()));
         let nodes = Memo::new(move |_| {
             tasks.with(|tasks| {
-                let nodes = tasks.iter().map(|task| TaskNode::of(task, last.get()));
+                let places = places_in_line(tasks);
+                let nodes = tasks
+                    .iter()
+                    .map(|task| TaskNode::of(task, last.get(), places.get(&task.id).copied()));
                 nodes.collect::<Vec<_>>()
             })
         });

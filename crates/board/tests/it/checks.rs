@@ -6,7 +6,7 @@ use domain::clarification::{Clarification, Standing, standing};
 use domain::ids::{PermissionId, PromptId, QuestionId, SessionId, TaskId, TurnId};
 use domain::message::{AuthorType, Message, MessageType};
 use domain::question::{ParentQuestion, QuestionStatus};
-use domain::queue::{self, Gate, QueuedPrompt, QueuedState};
+use domain::queue::{self, Gate, Lane, QueuedPrompt, QueuedState};
 use domain::session::{Session, SessionState};
 use domain::task::{PendingAction, Task, TaskState};
 use domain::turn::{Turn, TurnState};
@@ -431,11 +431,15 @@ fn check_task(task: &Task, sessions: &[State], small: &Small) {
             "task {id} is worked on and has no place"
         );
     }
-    // A move waits only as long as a turn, or a question that the mover cannot decide.
+    // A move waits only as long as a turn, a question that the mover cannot decide, or what ended that question.
     if let Some(mover) = small.moves.get(&id.to_string()) {
         let session = own.iter().find(|s| s.session.id.to_string() == *mover);
-        let waits = session
-            .is_some_and(|s| s.session.state.is_busy() || s.turn.is_some() || s.question.is_some());
+        let waits = session.is_some_and(|s| {
+            s.session.state.is_busy()
+                || s.turn.is_some()
+                || s.question.is_some()
+                || s.rows.iter().any(|row| row.lane == Lane::Express)
+        });
         assert!(waits, "a move of task {id} waits for nothing");
         assert!(task.archived_at.is_none(), "a move of an archived task");
     }

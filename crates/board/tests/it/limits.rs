@@ -276,6 +276,22 @@ store::on_both_engines! {
         assert!(puppet.is_in_turn());
     }
 
+    async fn a_card_that_waits_and_is_moved_to_where_there_is_room_gets_its_words(db: TestDb) {
+        let world = World::new(db).await;
+        let puppet = world.resting("Resting").await;
+        limit_step(&world, "In Progress", 1).await;
+        let _holder = world.working("Holder").await;
+        puppet.operator_says("Once more.").await;
+        world.run().await;
+        assert!(!puppet.card().await.wip_admitted && !puppet.is_in_turn());
+        // Neither step begins its turns in another one, nor starts anything on entry.
+        change(&world, "Done", UpdateStep { events: Some(StepEvents::default()), ..UpdateStep::default() }).await;
+        assert!(move_to(&world, puppet.task, "Done").await.wip_admitted);
+        world.run().await;
+        assert!(puppet.is_in_turn());
+        assert_eq!(puppet.last_heard().text, "Once more.");
+    }
+
     async fn options_of_a_move_wait_for_the_promotion_and_survive_a_restart(db: TestDb) {
         let world = limited(db, 1).await;
         let holder = world.working("Holder").await;

@@ -794,7 +794,7 @@ async fn live(db: TestDb, seed: u64) {
     let steps = std::env::var("FLIGHTDECK_MODEL_STEPS")
         .ok()
         .and_then(|n| n.parse().ok())
-        .unwrap_or(if long { 2_500 } else { 250 });
+        .unwrap_or(if long { 1_250 } else { 125 });
     let seed = std::env::var("FLIGHTDECK_MODEL_SEED")
         .ok()
         .and_then(|n| n.parse().ok())
@@ -823,5 +823,21 @@ store::on_both_engines! {
 
     async fn a_household_at_random_keeps_its_rows_in_order_4(db: TestDb) {
         live(db, 4).await;
+    }
+
+    async fn a_household_at_random_keeps_its_rows_in_order_5(db: TestDb) {
+        live(db, 5).await;
+    }
+
+    async fn a_household_at_random_keeps_its_rows_in_order_6(db: TestDb) {
+        live(db, 6).await;
+    }
+
+    async fn a_household_at_random_keeps_its_rows_in_order_7(db: TestDb) {
+        live(db, 7).await;
+    }
+
+    async fn a_household_at_random_keeps_its_rows_in_order_8(db: TestDb) {
+        live(db, 8).await;
     }
 }

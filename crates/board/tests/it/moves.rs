@@ -412,6 +412,33 @@ store::on_both_engines! {
         assert_eq!(child.step().await, "Done");
     }
 
+    async fn a_move_of_a_strangers_goes_on_when_the_question_ends_without_a_turn(db: TestDb) {
+        let world = World::new(db).await;
+        let (_parent, child) = world.family().await;
+        let stranger = world.working("Stranger").await;
+        let waiting = async || {
+            move_as(&world, stranger.actor(), &child, &MoveTask::to(world.step("Done"))).await.unwrap();
+            child.ask_and_wait("Which store?").await;
+            world.run().await;
+            assert_eq!(child.step().await, "In Progress");
+        };
+        // The operator ends the wait: nothing is said to the child.
+        waiting().await;
+        world.board().session_cancel(&OPERATOR, child.session).await.unwrap();
+        world.run().await;
+        assert_eq!(child.step().await, "Done");
+
+        // The operator says something instead, and takes it back before it is heard.
+        child.operator_says("Go on.").await;
+        world.run().await;
+        waiting().await;
+        let said = child.operator_says("Never mind.").await;
+        assert_eq!(child.step().await, "In Progress", "a turn follows");
+        world.board().prompt_remove(&OPERATOR, said.queue_entry_id.unwrap()).await.unwrap();
+        assert_eq!(child.step().await, "Done");
+        world.run().await;
+    }
+
     async fn agents_that_move_a_task_in_a_loop_are_stopped(db: TestDb) {
         let world = World::with(db, Settings { max_automatic_moves: 4, ..Settings::default() }).await;
         let other = world.working("Other").await;

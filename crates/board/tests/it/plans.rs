@@ -388,4 +388,24 @@ store::on_both_engines! {
         let outside = Actor::External { token: domain::ids::TokenId::new() };
         refused(board.plan_find(&outside, child.task).await, ErrorCode::Forbidden);
     }
+
+    async fn an_operator_has_the_plan_carried_out_and_planning_is_over(db: TestDb) {
+        let world = World::new(db).await;
+        let puppet = world.resting("Task").await;
+        let board = world.board();
+        refused(board.plan_implement(&Actor::Operator, puppet.task).await, ErrorCode::NotFound);
+        world.write(&puppet.actor(), puppet.task, &create("One.")).await.unwrap();
+        refused(board.plan_implement(&puppet.actor(), puppet.task).await, ErrorCode::Forbidden);
+        world.execute("update sessions set plan_mode = 1").await;
+        let sent = board.plan_implement(&Actor::Operator, puppet.task).await.unwrap();
+        assert_eq!(sent.session_id, Some(puppet.session));
+        world.run().await;
+        let heard = puppet.last_heard();
+        assert!(heard.text.contains("get_task_plan_kandev"), "{}", heard.text);
+        assert!(!heard.hidden().contains("for planning"));
+        let version = world.plan(puppet.task).await.unwrap().version;
+        puppet.end_turn().await;
+        world.run().await;
+        assert_eq!(world.plan(puppet.task).await.unwrap().version, version, "it is no write");
+    }
 }

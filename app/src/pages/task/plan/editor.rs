@@ -3,6 +3,7 @@
 //! What is typed is saved a moment after the last key, with the version it was made from. When somebody else wrote meanwhile, the
 //! field keeps what was typed and nothing is saved until the operator has chosen: neither text is ever lost to the other.
 
+use super::leaving::{hand_over, save_when_hidden};
 use super::line_ends;
 use crate::api::papers::{Papers, ShownPlan, papers_of, plan_save};
 use crate::error::AppError;
@@ -90,6 +91,8 @@ pub(in crate::pages::task) struct Editor {
     /// See [`Mode`].
     pub(super) mode: RwSignal<Mode>,
     timer: StoredValue<Option<TimeoutHandle>>,
+    /// The text that was handed to the browser to be saved when the page was last hidden.
+    handed_over: StoredValue<Option<String>>,
     reading: StoredValue<bool>,
     again: StoredValue<bool>,
 }
@@ -111,6 +114,7 @@ impl Editor {
             put_aside: RwSignal::new(None),
             mode: RwSignal::new(Mode::Read),
             timer: StoredValue::new(None),
+            handed_over: StoredValue::new(None),
             reading: StoredValue::new(false),
             again: StoredValue::new(false),
         };
@@ -122,6 +126,7 @@ impl Editor {
             }
             revision
         });
+        Effect::new(move |_| save_when_hidden(editor));
         // Leaving the page must not wait for the pause: what was typed is sent at once.
         on_cleanup(move || editor.leave());
         editor
@@ -160,12 +165,50 @@ impl Editor {
     }
 
     fn save_soon(self) {
-        self.timer.update_value(|timer| {
-            if let Some(timer) = timer.take() {
-                timer.clear();
-            }
-            *timer = set_timeout_with_handle(move || self.save(), PAUSE).ok();
-        });
+        self.stop_waiting();
+        self.timer
+            .set_value(set_timeout_with_handle(move || self.save(), PAUSE).ok());
+    }
+
+    fn stop_waiting(self) {
+        if let Some(Some(timer)) = self.timer.try_update_value(Option::take) {
+            timer.clear();
+        }
+    }
+
+    /// The page is hidden, and may be closed without another word: what is not saved is handed to the browser.
+    pub(super) fn hide(self) {
+        let unsaved = matches!(
+            self.saving.try_get_untracked(),
+            Some(Saving::Typed | Saving::Failed(_) | Saving::Sending)
+        );
+        if !unsaved {
+            return;
+        }
+        let (mine, base) = (self.mine(), self.base.get_untracked());
+        let stored = base.as_ref().map_or("", |plan| plan.content.as_str());
+        let known = self.handed_over.try_get_value().flatten();
+        if mine.trim().is_empty() || mine == stored || known.as_deref() == Some(mine.as_str()) {
+            return;
+        }
+        if hand_over(self.room.id, write_of(&mine, base.as_ref())) {
+            self.stop_waiting();
+            self.handed_over.set_value(Some(mine));
+        } else {
+            // Too long for that. A page that is only hidden still saves it.
+            self.save();
+        }
+    }
+
+    /// The page is seen again. What was handed over is saved by now, or is saved now.
+    pub(super) fn come_back(self) {
+        self.handed_over.set_value(None);
+        if self
+            .saving
+            .with_untracked(|saving| *saving == Saving::Typed)
+        {
+            self.save_soon();
+        }
     }
 
     /// Saves what was typed, unless that is under way, or somebody has to choose first.
@@ -225,8 +268,9 @@ impl Editor {
         }
         match papers_of(self.room.id).await {
             Ok(now) => {
-                let _ = self.papers.try_set(now);
-                let _ = self.saving.try_set(Saving::Conflict);
+                // Judged as any news: what is stored may be what is in the field, saved while the page was hidden.
+                let _ = self.saving.try_set(Saving::Failed(reason));
+                self.take(now);
             }
             Err(_) => {
                 let _ = self.saving.try_set(Saving::Failed(reason));

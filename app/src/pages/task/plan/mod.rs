@@ -5,9 +5,10 @@
 mod conflict;
 mod editor;
 mod history;
+mod leaving;
 mod line_ends;
 
-use crate::api::papers::{plan_delete, plan_preview};
+use crate::api::papers::{plan_delete, plan_implement, plan_preview};
 use crate::components::button::{Button, Weight};
 use crate::components::dialog::Dialog;
 use crate::components::dom_id::dom_id;
@@ -150,6 +151,7 @@ fn Reader(editor: Editor) -> impl IntoView {
             }
         >
             <div class="prose" data-testid="plan-text" inner_html=move || html.get().unwrap_or_default()></div>
+            <Implement editor/>
             {move || {
                 updated
                     .get()
@@ -160,6 +162,44 @@ fn Reader(editor: Editor) -> impl IntoView {
                     })
             }}
         </Show>
+    }
+    .into_any()
+}
+
+/// Tells the agent to carry the plan out. What is not saved yet is saved first, by whoever typed it: the agent reads what is stored.
+#[component]
+fn Implement(editor: Editor) -> impl IntoView {
+    let locale = editor.room.locale;
+    let busy = RwSignal::new(false);
+    let unsaved = Memo::new(move |_| editor.saving.with(|saving| *saving != Saving::Saved));
+    let implement = Callback::new(move |()| {
+        if busy.get_untracked() {
+            return;
+        }
+        if editor.is_unsaved() {
+            editor.save();
+            return editor.room.toasts.failed(t!(locale, plan.implement_unsaved).to_owned());
+        }
+        busy.set(true);
+        spawn_local(async move {
+            let sent = plan_implement(editor.room.id).await;
+            let _ = busy.try_set(false);
+            match sent {
+                Ok(_) => editor.room.toasts.done(t!(locale, plan.implementing).to_owned()),
+                Err(error) => editor.room.failed(&error),
+            }
+            editor.room.reread();
+        });
+    });
+    view! {
+        <div class="flex flex-wrap items-center gap-2">
+            <Button weight=Weight::Primary glyph=Glyph::Play busy on_press=implement test_id="plan-implement">
+                {t!(locale, plan.implement)}
+            </Button>
+            <Show when=move || unsaved.get()>
+                <span class="text-12 text-muted">{t!(locale, plan.implement_unsaved)}</span>
+            </Show>
+        </div>
     }
     .into_any()
 }
