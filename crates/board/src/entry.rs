@@ -169,10 +169,10 @@ impl Work {
                 }
             }
         };
-        if !session.is_primary {
-            if let Some(before) = self.make_primary(&mut session).await? {
-                self.hand_over(&before, &session).await?;
-            }
+        if !session.is_primary
+            && let Some(before) = self.make_primary(&mut session).await?
+        {
+            self.hand_over(&before, &session).await?;
         }
         Ok(session)
     }

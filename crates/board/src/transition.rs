@@ -90,7 +90,8 @@ pub(crate) async fn load_session(db: &mut Snapshot, id: SessionId) -> Result<Ses
 impl Work {
     /// Lets the workflow do what follows, makes everything durable, then wakes whoever waits for it.
     pub(crate) async fn commit(mut self) -> Result<()> {
-        self.settle().await?;
+        // On the heap: every operation ends here, and none is to be as large as all that may follow from it.
+        Box::pin(self.settle()).await?;
         self.tx.commit().await?;
         for (wake, topic) in [
             (self.wake_effects, Topic::Effects),
