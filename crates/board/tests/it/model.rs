@@ -314,7 +314,7 @@ impl Household {
                 let (to, words) = (self.any_task(), self.words());
                 tolerate(agent.tell(to, &words).await);
             }
-            9 => self.interrupts(&agent).await,
+            9 => Box::pin(self.interrupts(&agent)).await,
             10 => {
                 let child = self.any_task();
                 tolerate(board.task_stop(&agent.actor(), child).await);
@@ -389,8 +389,8 @@ impl Household {
         };
         let (mut message, agent) = (note(target, &self.words()), agent.clone());
         message.delivery_mode = domain::params::DeliveryMode::Interrupt;
-        self.while_the_node_goes_on(async move { agent.send(message).await })
-            .await;
+        let sending = Box::pin(async move { agent.send(message).await });
+        self.while_the_node_goes_on(sending).await;
     }
 
     /// Whoever waits for a prompt to be accepted needs the node to go on.
@@ -398,7 +398,7 @@ impl Household {
         &self,
         work: impl Future<Output = Result<MessageOutcome>> + Send + 'static,
     ) {
-        let work = tokio::spawn(work);
+        let work = tokio::spawn(Box::pin(work));
         while !work.is_finished() {
             self.world.node().step(1).await;
             tokio::task::yield_now().await;
@@ -497,10 +497,8 @@ impl Household {
             }
             _ => {
                 // It waits for its prompt to be accepted.
-                self.while_the_node_goes_on(
-                    async move { board.prompt_send_now(&operator, one).await },
-                )
-                .await;
+                let sending = Box::pin(async move { board.prompt_send_now(&operator, one).await });
+                self.while_the_node_goes_on(sending).await;
             }
         }
         Step::Acts
