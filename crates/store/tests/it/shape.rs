@@ -28,12 +28,13 @@ async fn shape_of(store: &Store) -> BTreeSet<String> {
                     &format!("select name, type, \"notnull\", dflt_value, pk from pragma_table_info('{table}')"),
                 )
                 .await;
+                let keys = columns.iter().filter(|column| column[4] != "0").count();
                 for column in columns {
                     // A primary key is never null; SQLite says so for none of its own accord.
                     let is_key = column[4] != "0";
                     let not_null = column[2] == "1" || is_key;
                     // A key that is the row's own number has no index of its own.
-                    if is_key && column[1].eq_ignore_ascii_case("integer") {
+                    if is_key && keys == 1 && column[1].eq_ignore_ascii_case("integer") {
                         shape.insert(format!("unique {table} {}", column[0]));
                     }
                     shape.insert(format!(
