@@ -9,6 +9,7 @@
 //! | [`event`] | what agents say, free of any protocol's types |
 //! | [`permission`] | which permission requests need no person |
 //! | [`guard`] | the small process between us and an agent, which leaves no orphans |
+//! | [`serve`] | being an agent: the other side of the protocol, for agents that are our own program |
 //! | [`demo`] | a scripted agent that needs no model: for the demo and for tests |
 //!
 //! What it promises: an agent never outlives its host, however the host ends; nothing an agent prints can break the
@@ -22,5 +23,7 @@ pub mod demo;
 pub mod event;
 pub mod guard;
 pub mod permission;
+pub mod serve;
+mod stdio;
 
 pub use event::AgentEvent;

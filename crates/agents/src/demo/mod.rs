@@ -23,10 +23,8 @@
 //! `prompts.log` with the id of each prompt that arrived, one a line. `session/load` repeats the conversation from
 //! there, so a killed agent resumes where it was.
 
+mod entry;
 mod fill;
-mod history;
-mod mcp;
-mod outbox;
 mod prompt;
 mod scenarios;
 mod script;

@@ -2,7 +2,7 @@
 
 use std::{
     collections::HashMap,
-    io::{self, BufRead},
+    io,
     sync::{Arc, Mutex, PoisonError},
 };
 
@@ -22,17 +22,15 @@ use agent_client_protocol::{
         },
     },
 };
-use futures::Stream;
-use tokio::sync::mpsc;
 use uuid::Uuid;
 
 use super::{
     Options,
-    history::Entry,
-    outbox::Outbox,
+    entry::Entry,
     session::Session,
     turn::{End, Turn},
 };
+use crate::stdio::{self, outbox::Outbox};
 
 const MODEL_SETTING: &str = "model";
 const MODES: [(&str, &str); 2] = [("default", "Ask first"), ("auto", "Decide alone")];
@@ -43,7 +41,7 @@ pub(super) async fn serve(options: Options) -> anyhow::Result<()> {
         std::fs::create_dir_all(folder)?;
     }
     let outbox = Outbox::start();
-    let transport = Lines::new(outbox.sink(), stdin_lines());
+    let transport = Lines::new(outbox.sink(), stdio::lines());
     let agent = DemoAgent {
         options: Arc::new(options),
         outbox,
@@ -296,17 +294,4 @@ fn settings(model: &str) -> Vec<SessionConfigOption> {
         .collect();
     let model = SessionConfigOption::select(MODEL_SETTING, "Model", model.to_owned(), choices);
     vec![model.category(SessionConfigOptionCategory::Model)]
-}
-
-/// Standard input, line by line. From a thread of its own: tokio's would keep the process from ending.
-fn stdin_lines() -> impl Stream<Item = io::Result<String>> + Send + 'static {
-    let (lines, mut waiting) = mpsc::channel(16);
-    std::thread::spawn(move || {
-        for line in io::stdin().lock().lines() {
-            if lines.blocking_send(line).is_err() {
-                break;
-            }
-        }
-    });
-    futures::stream::poll_fn(move |context| waiting.poll_recv(context))
 }

@@ -15,10 +15,10 @@ use agent_client_protocol::v1::schema::McpServer;
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    history::{Entry, History},
-    mcp::McpServers,
+    entry::Entry,
     prompt::{ChildQuestion, Received},
 };
+use crate::stdio::{history::History, mcp::McpServers};
 
 /// A conversation. Shared by the turn that runs and whatever arrives meanwhile.
 pub(super) struct Session {

@@ -24,15 +24,14 @@ use tokio_util::sync::CancellationToken;
 
 use super::{
     Options,
+    entry::Entry,
     fill::{at_path, fill, fill_value},
-    history::Entry,
-    mcp::Outcome,
-    outbox::Outbox,
     prompt::{ChildQuestion, Received},
     scenarios,
     script::{self, Directive},
     session::Session,
 };
+use crate::stdio::{mcp::Outcome, outbox::Outbox};
 use show::{kind_of, text_chunk, title};
 
 /// The answer to a child that gave no choice, when no script set one.

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use tokio::time;
 
 use super::{Progress, Turn};
-use crate::demo::history::Entry;
+use crate::demo::entry::Entry;
 
 impl Turn {
     /// Calls a tool for real and shows it as a tool call.

@@ -9,44 +9,52 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
 /// Name of the list of prompt ids, one a line, in the order of arrival.
 const PROMPT_LOG: &str = "prompts.log";
 
-/// One thing to remember.
+/// What can be remembered: each kind of agent has its own words.
+pub(crate) trait Recorded: Serialize + DeserializeOwned {
+    /// The id of the prompt that arrived with it.
+    fn prompt_id(&self) -> Option<&str>;
+}
+
+/// What every conversation is made of.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
-pub(super) enum Entry {
+pub enum Said {
     /// A prompt arrived.
     Prompt {
+        /// Its id, when its hidden block names one.
         prompt_id: Option<String>,
+        /// Its text blocks; of several, the first is hidden context.
         blocks: Vec<String>,
     },
-    /// Something was said.
-    Message { text: String },
-    /// These sections of a script wait.
-    Later { script: Option<String> },
-    /// A script keeps a value.
-    Set { name: String, value: String },
-    /// A script set the answer to children's questions.
-    Answer { text: String },
-    /// A script set the pause before the answer.
-    AnswerDelay { ms: u64 },
-    /// A script set how often the answer is given.
-    AnswerTimes { times: u64 },
-    /// A child's question needs nothing more from us.
-    QuestionSettled { question_id: String },
+    /// The agent said something.
+    Message {
+        /// Its words.
+        text: String,
+    },
+}
+
+impl Recorded for Said {
+    fn prompt_id(&self) -> Option<&str> {
+        match self {
+            Self::Prompt { prompt_id, .. } => prompt_id.as_deref(),
+            Self::Message { .. } => None,
+        }
+    }
 }
 
 /// The record of one conversation. Without a folder it keeps nothing.
-pub(super) struct History {
+pub(crate) struct History {
     kept: Option<(PathBuf, File)>,
 }
 
 impl History {
     /// Begins a record.
-    pub(super) fn create(folder: Option<&Path>, session_id: &str) -> io::Result<Self> {
+    pub(crate) fn create(folder: Option<&Path>, session_id: &str) -> io::Result<Self> {
         let Some(folder) = folder else {
             return Ok(Self { kept: None });
         };
@@ -63,7 +71,10 @@ impl History {
     }
 
     /// Goes on with a record, and gives what is in it. `NotFound` when there is none.
-    pub(super) fn open(folder: Option<&Path>, session_id: &str) -> io::Result<(Self, Vec<Entry>)> {
+    pub(crate) fn open<E: Recorded>(
+        folder: Option<&Path>,
+        session_id: &str,
+    ) -> io::Result<(Self, Vec<E>)> {
         let folder = folder.ok_or(io::ErrorKind::NotFound)?;
         let mut file = OpenOptions::new()
             .append(true)
@@ -71,7 +82,7 @@ impl History {
             .open(path(folder, session_id))?;
         let mut bytes = Vec::new();
         file.read_to_end(&mut bytes)?;
-        let entries = read(&bytes);
+        let entries: Vec<E> = read(&bytes);
         if bytes.last().is_some_and(|last| *last != b'\n') {
             file.write_all(b"\n")?;
         }
@@ -81,10 +92,7 @@ impl History {
         // The process may have died between the record and the list.
         let listed = fs::read_to_string(folder.join(PROMPT_LOG)).unwrap_or_default();
         for entry in &entries {
-            if let Entry::Prompt {
-                prompt_id: Some(id),
-                ..
-            } = entry
+            if let Some(id) = entry.prompt_id()
                 && !listed.lines().any(|line| line == id)
             {
                 history.list_prompt(id)?;
@@ -94,7 +102,7 @@ impl History {
     }
 
     /// Adds a line and waits until it is on the disk. A prompt's id goes to the list as well.
-    pub(super) fn append(&mut self, entry: &Entry) -> io::Result<()> {
+    pub(crate) fn append(&mut self, entry: &impl Recorded) -> io::Result<()> {
         let Some((_, file)) = &mut self.kept else {
             return Ok(());
         };
@@ -102,11 +110,7 @@ impl History {
         line.push(b'\n');
         file.write_all(&line)?;
         file.sync_data()?;
-        if let Entry::Prompt {
-            prompt_id: Some(id),
-            ..
-        } = entry
-        {
+        if let Some(id) = entry.prompt_id() {
             self.list_prompt(id)?;
         }
         Ok(())
@@ -136,7 +140,7 @@ fn path(folder: &Path, session_id: &str) -> PathBuf {
     folder.join(format!("{session_id}.jsonl"))
 }
 
-fn read(bytes: &[u8]) -> Vec<Entry> {
+fn read<E: Recorded>(bytes: &[u8]) -> Vec<E> {
     bytes
         .split(|byte| *byte == b'\n')
         .filter_map(|line| serde_json::from_slice(line).ok())
@@ -158,8 +162,8 @@ fn ends_in_the_middle(file: &mut File) -> io::Result<bool> {
 mod tests {
     use super::*;
 
-    fn prompt(id: &str) -> Entry {
-        Entry::Prompt {
+    fn prompt(id: &str) -> Said {
+        Said::Prompt {
             prompt_id: Some(id.to_owned()),
             blocks: vec![format!("prompt_id: {id}"), "x\ny".to_owned()],
         }
@@ -171,7 +175,7 @@ mod tests {
         let mut history = History::create(Some(folder.path()), "s").expect("created");
         history.append(&prompt("p1")).expect("written");
         history
-            .append(&Entry::Message {
+            .append(&Said::Message {
                 text: "hé\n".into(),
             })
             .expect("written");
@@ -181,7 +185,7 @@ mod tests {
             entries,
             [
                 prompt("p1"),
-                Entry::Message {
+                Said::Message {
                     text: "hé\n".into()
                 }
             ]
@@ -212,20 +216,17 @@ mod tests {
             "the id that the crash kept from the list is made up for"
         );
         history
-            .append(&Entry::Message { text: "on".into() })
+            .append(&Said::Message { text: "on".into() })
             .expect("written");
         let (_, entries) = History::open(Some(folder.path()), "s").expect("opened");
-        assert_eq!(
-            entries,
-            [prompt("p1"), Entry::Message { text: "on".into() }]
-        );
+        assert_eq!(entries, [prompt("p1"), Said::Message { text: "on".into() }]);
     }
 
     #[test]
     fn an_unknown_conversation_is_not_found() {
         let folder = tempfile::tempdir().expect("a folder");
         for (folder, id) in [(Some(folder.path()), "nobody"), (None, "s")] {
-            let error = History::open(folder, id).err().expect("not found");
+            let error = History::open::<Said>(folder, id).err().expect("not found");
             assert_eq!(error.kind(), io::ErrorKind::NotFound);
         }
     }

@@ -5,8 +5,8 @@ use std::collections::HashMap;
 use agent_client_protocol::v1::schema::{McpServer, McpServerHttp};
 use http::{HeaderName, HeaderValue};
 use rmcp::{
-    RoleClient, ServiceExt,
-    model::{CallToolRequestParams, ClientConfig, ContentBlock},
+    Peer, RoleClient, ServiceExt,
+    model::{CallToolRequestParams, ClientConfig, ContentBlock, Tool},
     service::RunningService,
     transport::{
         StreamableHttpClientTransport, streamable_http_client::StreamableHttpClientTransportConfig,
@@ -17,23 +17,23 @@ use tokio::sync::Mutex;
 
 /// What a call gave.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Outcome {
+pub struct Outcome {
     /// The result: structured if the server sends that, else the text read as JSON, else the text.
-    pub(super) value: Value,
+    pub value: Value,
     /// The text to show.
-    pub(super) text: String,
+    pub text: String,
     /// The tool said that it failed, or there was no tool to ask.
-    pub(super) failed: bool,
+    pub failed: bool,
 }
 
 /// The HTTP servers that the client handed over. Connections are made when first needed.
-pub(super) struct McpServers {
+pub(crate) struct McpServers {
     servers: Vec<McpServerHttp>,
     connections: Mutex<HashMap<String, RunningService<RoleClient, ClientConfig>>>,
 }
 
 impl McpServers {
-    pub(super) fn new(servers: Vec<McpServer>) -> Self {
+    pub(crate) fn new(servers: Vec<McpServer>) -> Self {
         let http = |server| {
             if let McpServer::Http(server) = server {
                 Some(server)
@@ -48,7 +48,7 @@ impl McpServers {
     }
 
     /// Calls a tool. That it cannot be called is an outcome too: a script goes on and may look at it.
-    pub(super) async fn call(&self, server: &str, tool: &str, arguments: &Value) -> Outcome {
+    pub(crate) async fn call(&self, server: &str, tool: &str, arguments: &Value) -> Outcome {
         match self.try_call(server, tool, arguments).await {
             Ok(outcome) => outcome,
             Err(error) => {
@@ -68,18 +68,7 @@ impl McpServers {
         tool: &str,
         arguments: &Value,
     ) -> anyhow::Result<Outcome> {
-        let peer = {
-            let mut connections = self.connections.lock().await;
-            match connections.get(server) {
-                Some(connection) if !connection.is_closed() => connection.peer().clone(),
-                _ => {
-                    let connection = self.connect(server).await?;
-                    let peer = connection.peer().clone();
-                    connections.insert(server.to_owned(), connection);
-                    peer
-                }
-            }
-        };
+        let peer = self.peer(server).await?;
         let arguments = arguments.as_object().cloned().unwrap_or_default();
         let result = peer
             .call_tool(CallToolRequestParams::new(tool.to_owned()).with_arguments(arguments))
@@ -95,6 +84,35 @@ impl McpServers {
             text,
             failed: result.is_error == Some(true),
         })
+    }
+
+    /// Names of the servers, the first of two with the same name only.
+    pub(crate) fn names(&self) -> Vec<String> {
+        let mut names: Vec<String> = Vec::new();
+        for server in &self.servers {
+            if !names.contains(&server.name) {
+                names.push(server.name.clone());
+            }
+        }
+        names
+    }
+
+    /// The tools of a server, all pages of them.
+    pub(crate) async fn tools(&self, server: &str) -> anyhow::Result<Vec<Tool>> {
+        Ok(self.peer(server).await?.list_all_tools().await?)
+    }
+
+    async fn peer(&self, server: &str) -> anyhow::Result<Peer<RoleClient>> {
+        let mut connections = self.connections.lock().await;
+        if let Some(connection) = connections.get(server)
+            && !connection.is_closed()
+        {
+            return Ok(connection.peer().clone());
+        }
+        let connection = self.connect(server).await?;
+        let peer = connection.peer().clone();
+        connections.insert(server.to_owned(), connection);
+        Ok(peer)
     }
 
     async fn connect(
