@@ -2,7 +2,7 @@
 
 use crate::config::{Config, LogFormat, Overrides};
 use crate::jobs::worker::{Worker, WorkerConfig};
-use crate::{data_dir, log, serve};
+use crate::{assistant, data_dir, log, serve};
 use board::{Actor, Board, Clock};
 use clap::{Args, Parser, Subcommand};
 use std::ffi::OsString;
@@ -34,6 +34,8 @@ enum Command {
     DemoAgent(DemoArgs),
     /// Have a server's AI jobs run: needs its address and the internal key, keeps nothing, may be killed at any moment
     Worker(WorkerArgs),
+    /// Be the assistant: an agent that speaks ACP on standard input and output and asks the models of the environment
+    AssistantAgent(AssistantArgs),
     /// Manage access tokens of outside MCP clients
     Token {
         #[command(subcommand)]
@@ -100,6 +102,13 @@ struct DemoArgs {
     auth_required: bool,
 }
 
+#[derive(Debug, Args)]
+struct AssistantArgs {
+    /// Folder in which conversations are kept, so that they can be resumed
+    #[arg(long, value_name = "DIR")]
+    history_dir: Option<PathBuf>,
+}
+
 #[derive(Debug, Subcommand)]
 enum TokenCommand {
     /// Make an access token and print it, alone on the last line; it cannot be shown again
@@ -136,8 +145,12 @@ pub fn main() -> ExitCode {
         Command::Token {
             command: TokenCommand::Create(args),
         } => block_on(create_token(args)),
-        // Both read standard input from a thread that nothing can end: hence the exit.
+        // All of these read standard input from a thread that nothing can end: hence the exit.
         Command::DemoAgent(args) => match block_on(agents::demo::run(demo_options(args))) {
+            Ok(()) => std::process::exit(0),
+            Err(error) => Err(error),
+        },
+        Command::AssistantAgent(args) => match run_assistant(args) {
             Ok(()) => std::process::exit(0),
             Err(error) => Err(error),
         },
@@ -194,6 +207,11 @@ fn run_worker(args: WorkerArgs) -> anyhow::Result<()> {
         }
         Ok(())
     })
+}
+
+fn run_assistant(args: AssistantArgs) -> anyhow::Result<()> {
+    log::init(LogFormat::default())?;
+    block_on(assistant::agent::run(args.history_dir))
 }
 
 async fn create_token(args: TokenArgs) -> anyhow::Result<()> {

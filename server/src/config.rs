@@ -1,5 +1,6 @@
 //! Settings: by flag, then `FLIGHTDECK_*` in the environment, then `flightdeck.toml`, then what is usual.
 
+use crate::delivery::DeliverySettings;
 use crate::jobs::{JobFile, JobOverrides, JobsConfig};
 use anyhow::{Context, bail};
 use clap::{Args, ValueEnum};
@@ -157,6 +158,10 @@ pub struct Config {
     pub plan_merge_ms: i64,
     /// AI jobs.
     pub jobs: JobsConfig,
+    /// The models of the assistant; from the environment alone, since they hold keys.
+    pub models: assistant::Settings,
+    /// How its answers reach their users; from the environment alone, since it holds secrets.
+    pub delivery: DeliverySettings,
 }
 
 impl Config {
@@ -220,6 +225,8 @@ impl Config {
                 .or(file.plan_merge_ms)
                 .map_or(usual.plan_merge_ms, i64::from),
             jobs: JobsConfig::load(said.jobs, file.jobs),
+            models: assistant::Settings::from_env(),
+            delivery: DeliverySettings::from_env(),
         })
     }
 
@@ -244,6 +251,8 @@ impl Config {
             cancel_grace_ms: CANCEL_GRACE_MS,
             plan_merge_ms: usual.plan_merge_ms,
             jobs: JobsConfig::default(),
+            models: assistant::Settings::default(),
+            delivery: DeliverySettings::default(),
         }
     }
 

@@ -1,4 +1,5 @@
-//! Coding agents that are offered without being set up: those found on the PATH, and the demo agent.
+//! Coding agents that are offered without being set up: those found on the PATH, the demo agent, and, when a model is configured, the
+//! assistant.
 
 use domain::params::CreateAgent;
 use std::collections::BTreeMap;
@@ -80,6 +81,29 @@ pub fn demo(exe: &Path, data_dir: &Path) -> Offer {
         env: BTreeMap::new(),
     };
     Offer { agent, mode: None }
+}
+
+/// The assistant, played by this program itself; only where there is a model to ask. It finds the models where this process does, in
+/// the environment that it is started with.
+#[must_use]
+pub fn assistant(exe: &Path, data_dir: &Path, models: &assistant::Settings) -> Option<Offer> {
+    if models.endpoints.is_empty() {
+        return None;
+    }
+    let agent = CreateAgent {
+        name: "Assistant".to_owned(),
+        command: exe.to_string_lossy().into_owned(),
+        args: vec![
+            "assistant-agent".to_owned(),
+            "--history-dir".to_owned(),
+            data_dir
+                .join("assistant-agent")
+                .to_string_lossy()
+                .into_owned(),
+        ],
+        env: BTreeMap::new(),
+    };
+    Some(Offer { agent, mode: None })
 }
 
 /// The known agents that are on `path`, a list of folders as in `PATH`.

@@ -9,15 +9,19 @@
 //! | [`mcp`] | the tools of agents and chat clients |
 //! | [`pages`] | the web app and its files |
 //! | [`runtime`] | the live agents |
+//! | [`assistant`] | the assistant's tools over the board, and its answers to AI jobs |
+//! | [`delivery`] | how an answer of the assistant reaches its user |
 //! | [`log`], [`diagnostics`] | the log, and its last lines for agents |
 //! | [`error`] | how a refusal leaves through each door |
 //!
 //! Every door calls [`board::Board`] and nothing else. A door authenticates who calls, reads what was sent, and shows what the
 //! board answers; it decides nothing.
 
+pub mod assistant;
 pub mod cli;
 pub mod config;
 pub mod data_dir;
+pub mod delivery;
 pub mod diagnostics;
 pub mod error;
 pub mod feed;

@@ -10,7 +10,8 @@ use tracing_subscriber::{EnvFilter, Layer, fmt};
 
 /// Ours in full measure, the libraries only when something is amiss. The MCP library takes each client that hangs up for an
 /// error of its own; what matters of that we log ourselves.
-const USUAL: &str = "warn,rmcp=off,server=info,board=info,store=info,agents=info,app=info";
+const USUAL: &str =
+    "warn,rmcp=off,server=info,board=info,store=info,agents=info,app=info,assistant=info";
 
 /// Starts logging for the whole process; once.
 pub fn init(format: LogFormat) -> anyhow::Result<()> {

@@ -1,7 +1,9 @@
 //! Starting everything in order, and stopping it in order.
 
+use crate::assistant::Answers;
 use crate::config::Config;
 use crate::data_dir::{self, Lock};
+use crate::delivery::ByTarget;
 use crate::feed::Feed;
 use crate::http::router;
 use crate::jobs::{Jobs, Scheduler, Seams};
@@ -85,7 +87,7 @@ impl Server {
             .await
             .context("the database cannot be opened")?;
         let clock = vary.clock.unwrap_or_else(Clock::system);
-        let board = Board::new(store.clone(), clock, config.board_settings());
+        let board = Board::new(store.clone(), clock.clone(), config.board_settings());
         prepare(&board, &node, &exe, &config).await?;
 
         let listener = TcpListener::bind(addr)
@@ -97,7 +99,10 @@ impl Server {
             board.clone(),
             &node,
             config.jobs.clone(),
-            vary.seams.unwrap_or_default(),
+            match vary.seams {
+                Some(seams) => seams,
+                None => seams(&config, &board, clock)?,
+            },
         );
         let state = AppState {
             jobs: jobs.clone(),
@@ -219,7 +224,14 @@ async fn prepare(
     board.ensure_workspace().await.map_err(refused)?;
     let path = std::env::var_os("PATH").unwrap_or_default();
     let demo = known_agents::demo(exe, &config.data_dir);
-    for offer in std::iter::once(demo).chain(known_agents::found_on(&path)) {
+    for problem in &config.models.problems {
+        tracing::warn!("{problem}");
+    }
+    let assistant = known_agents::assistant(exe, &config.data_dir, &config.models);
+    let offers = std::iter::once(demo)
+        .chain(assistant)
+        .chain(known_agents::found_on(&path));
+    for offer in offers {
         board
             .agent_ensure(offer.agent, offer.mode)
             .await
@@ -246,6 +258,16 @@ pub(crate) async fn signalled() -> std::io::Result<()> {
         _ = interrupt.recv() => {}
     }
     Ok(())
+}
+
+/// What the settings say of models and of ways to users.
+fn seams(config: &Config, board: &Board, clock: Clock) -> anyhow::Result<Seams> {
+    let chain = ::assistant::Chain::new(&config.models)?;
+    Ok(Seams {
+        generate: Arc::new(Answers::new(board.clone(), chain)),
+        deliver: Arc::new(ByTarget::new(config.delivery.clone(), clock)?),
+        ..Seams::default()
+    })
 }
 
 fn refused(error: board::BoardError) -> Refusal {

@@ -28,6 +28,13 @@ use tokio::time::{Instant, sleep, sleep_until};
 const FLUSH_AFTER: Duration = Duration::from_millis(80);
 /// The built-in server's name, which agents show before its tools' names.
 const SERVER_NAME: &str = "kandev";
+/// Secrets of this process that no agent needs. Keys of models are left to agents: they may ask the same models.
+const SECRETS: &[&str] = &[
+    "DISCORD_BOT_TOKEN",
+    "AI_AUTOPILOT_INTERNAL_KEY",
+    "AI_AUTOPILOT_INTERNAL_KEY_PREVIOUS",
+    "AI_WEBHOOK_SECRET",
+];
 
 /// What an actor is told.
 pub(super) enum Command {
@@ -360,6 +367,7 @@ impl Actor {
         let mut spec = LaunchSpec::new(plan.agent.command.clone(), &plan.working_directory);
         spec.args = plan.agent.args.clone();
         spec.env = plan.agent.env.clone();
+        spec.env_remove = SECRETS.iter().map(|&name| name.to_owned()).collect();
         spec.guard_exe = Some(self.config.guard_exe.clone());
         spec.lock = Some(self.config.locks_dir.join(format!("{}.lock", self.session)));
         spec.mcp = plan.token.as_ref().map(|token| McpEndpoint {

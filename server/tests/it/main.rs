@@ -13,8 +13,10 @@ mod process;
 mod support;
 
 mod answers;
+mod assistant;
 mod bad_input;
 mod command_line;
+mod delivery;
 mod doors;
 mod feed;
 mod flow;

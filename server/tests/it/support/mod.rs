@@ -2,6 +2,7 @@
 
 pub(crate) mod agent;
 pub(crate) mod client;
+pub(crate) mod discord;
 pub(crate) mod feed;
 pub(crate) mod redact;
 
