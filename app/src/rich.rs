@@ -45,7 +45,13 @@ pub fn to_html(locale: Locale, output: &RichOutput) -> String {
                 truncated,
             } => {
                 let more = truncated.then(|| t!(locale, paper.excerpt_cut));
-                file(&mut html, path, caption.as_deref(), excerpt.as_deref(), more);
+                file(
+                    &mut html,
+                    path,
+                    caption.as_deref(),
+                    excerpt.as_deref(),
+                    more,
+                );
             }
             Block::Chart(shown) => chart(locale, &mut html, shown),
             Block::Metrics { items } => metrics(&mut html, items),

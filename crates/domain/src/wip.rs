@@ -59,7 +59,12 @@ pub fn places_in_line(tasks: &[TaskView]) -> BTreeMap<TaskId, usize> {
         .filter(|task| {
             task.waits_for_place() && !task.state.is_terminal() && task.archived_at.is_none()
         })
-        .map(|task| (task.queued_for_step_id.unwrap_or(task.workflow_step_id), task))
+        .map(|task| {
+            (
+                task.queued_for_step_id.unwrap_or(task.workflow_step_id),
+                task,
+            )
+        })
         .collect();
     waiting.sort_by_key(|(step, task)| {
         let urgency = task.priority.map_or(4, |priority| match priority {
@@ -70,7 +75,15 @@ pub fn places_in_line(tasks: &[TaskView]) -> BTreeMap<TaskId, usize> {
         });
         let elsewhere = task.workflow_step_id != *step;
         let since = task.queued_at.unwrap_or(task.created_at);
-        (*step, elsewhere, task.position, urgency, since, task.created_at, task.id)
+        (
+            *step,
+            elsewhere,
+            task.position,
+            urgency,
+            since,
+            task.created_at,
+            task.id,
+        )
     });
     let mut places = BTreeMap::new();
     let mut before = None;

@@ -7,11 +7,12 @@ use assistant::{Chain, Settings as Models};
 use board::{Actor, Board, Claim, Clock};
 use domain::job::intake::Intake;
 use domain::job::{Answer, ErrorClass, Job, TargetKind};
-use domain::params::ListTasks;
+use domain::params::{CreateAgent, ListTasks};
 use domain::time::Timestamp;
 use domain::view::TaskView;
 use serde_json::{Value, json};
 use server::assistant::{Answers, JobToolbox, confirm};
+use std::collections::BTreeMap;
 use std::time::Duration;
 use store::testing::TestDb;
 use tokio_util::sync::CancellationToken;
@@ -31,6 +32,13 @@ impl World {
         let clock = Clock::stepped(Timestamp::from_millis(1_800_000_000_000));
         let board = Board::new(db.store.clone(), clock.clone(), board::Settings::default());
         board.ensure_workspace().await.unwrap();
+        let agent = CreateAgent {
+            name: "Hand".to_owned(),
+            command: "hand".to_owned(),
+            args: Vec::new(),
+            env: BTreeMap::new(),
+        };
+        board.agent_create(&Actor::Operator, agent).await.unwrap();
         Self {
             board,
             clock,

@@ -180,7 +180,8 @@ mod tests {
             })
             .expect("written");
         drop(history);
-        let (mut history, entries) = History::open(Some(folder.path()), "s").expect("opened");
+        let (mut history, entries) =
+            History::open::<Said>(Some(folder.path()), "s").expect("opened");
         assert_eq!(
             entries,
             [
@@ -191,7 +192,7 @@ mod tests {
             ]
         );
         history.append(&prompt("p2")).expect("written");
-        let (_, entries) = History::open(Some(folder.path()), "s").expect("opened");
+        let (_, entries) = History::open::<Said>(Some(folder.path()), "s").expect("opened");
         assert_eq!(entries.len(), 3);
         let list = fs::read_to_string(folder.path().join(PROMPT_LOG)).expect("a list");
         assert_eq!(list, "p1\np2\n");
@@ -208,7 +209,8 @@ mod tests {
         bytes.extend_from_slice(br#"{"type":"message","te"#);
         fs::write(&file, bytes).expect("written");
         fs::write(folder.path().join(PROMPT_LOG), "p0\np").expect("written");
-        let (mut history, entries) = History::open(Some(folder.path()), "s").expect("opened");
+        let (mut history, entries) =
+            History::open::<Said>(Some(folder.path()), "s").expect("opened");
         assert_eq!(entries, [prompt("p1")]);
         let list = fs::read_to_string(folder.path().join(PROMPT_LOG)).expect("a list");
         assert_eq!(
@@ -218,7 +220,7 @@ mod tests {
         history
             .append(&Said::Message { text: "on".into() })
             .expect("written");
-        let (_, entries) = History::open(Some(folder.path()), "s").expect("opened");
+        let (_, entries) = History::open::<Said>(Some(folder.path()), "s").expect("opened");
         assert_eq!(entries, [prompt("p1"), Said::Message { text: "on".into() }]);
     }
 

@@ -178,14 +178,20 @@ fn Implement(editor: Editor) -> impl IntoView {
         }
         if editor.is_unsaved() {
             editor.save();
-            return editor.room.toasts.failed(t!(locale, plan.implement_unsaved).to_owned());
+            return editor
+                .room
+                .toasts
+                .failed(t!(locale, plan.implement_unsaved).to_owned());
         }
         busy.set(true);
         spawn_local(async move {
             let sent = plan_implement(editor.room.id).await;
             let _ = busy.try_set(false);
             match sent {
-                Ok(_) => editor.room.toasts.done(t!(locale, plan.implementing).to_owned()),
+                Ok(_) => editor
+                    .room
+                    .toasts
+                    .done(t!(locale, plan.implementing).to_owned()),
                 Err(error) => editor.room.failed(&error),
             }
             editor.room.reread();
