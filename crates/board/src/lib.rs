@@ -27,6 +27,7 @@ mod entry;
 mod events;
 mod folder;
 mod inbox;
+mod job_counts;
 mod jobs;
 mod launch;
 mod launches;
@@ -60,13 +61,11 @@ pub use clock::Clock;
 pub use delivery::{Delivery, Next, TurnOutcome};
 pub use diagnostics::Facts;
 pub use error::{BoardError, Result};
-pub use jobs::{
-    Accepted, Canceller, Claim, Failed, Held, JobCounts, JobQuery, JobSettings, JobStats, Notice,
-    Renewal, Viewer,
-};
+pub use job_counts::{JobCounts, JobStats};
+pub use jobs::{Accepted, Canceller, Claim, Failed, Held, JobQuery, Notice, Renewal, Viewer};
 pub use launch::{LaunchPlan, LaunchReport};
 pub use recovery::Recovered;
-pub use settings::Settings;
+pub use settings::{JobSettings, Settings};
 pub use signals::{Signals, Topic};
 pub use stats::Stats;
 pub use steps::StepCompleted;

@@ -1,6 +1,5 @@
 //! Limits that an installation may change.
 
-use crate::jobs::JobSettings;
 use domain::guards::Guards;
 use domain::queue::merge::AutoMerge;
 use std::path::PathBuf;
@@ -59,6 +58,37 @@ impl Default for Settings {
             events_kept_ms: 7 * 24 * 60 * 60 * 1_000,
             jobs: JobSettings::default(),
             workspaces_dir: PathBuf::from("workspaces"),
+        }
+    }
+}
+
+/// Limits of AI jobs that an installation may change.
+#[derive(Debug, Clone)]
+pub struct JobSettings {
+    /// How long a lease holds without renewal, in milliseconds.
+    pub lease_ms: i64,
+    /// A job that waits this long moves up by one priority, in milliseconds.
+    pub age_ms: i64,
+    /// A job whose workers vanished this often is given up, attempts left or not.
+    pub max_stale: i64,
+    /// What users wrote and got is kept this long after a job's end, in milliseconds.
+    pub text_kept_ms: i64,
+    /// Completed and canceled jobs are kept this long, in milliseconds.
+    pub completed_kept_ms: i64,
+    /// Jobs that were given up are kept this long, in milliseconds.
+    pub failed_kept_ms: i64,
+}
+
+impl Default for JobSettings {
+    fn default() -> Self {
+        const DAY: i64 = 24 * 60 * 60 * 1_000;
+        Self {
+            lease_ms: 60_000,
+            age_ms: 5 * 60 * 1_000,
+            max_stale: 5,
+            text_kept_ms: 7 * DAY,
+            completed_kept_ms: 14 * DAY,
+            failed_kept_ms: 30 * DAY,
         }
     }
 }

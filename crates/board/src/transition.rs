@@ -5,7 +5,7 @@
 //! turn, questions, permissions and tokens with it) is here too, so that no way of ending can forget a part of it.
 
 use crate::due::Due;
-use crate::jobs::Notes;
+use crate::job_counts::JobNotes;
 use crate::standing::active_bundles;
 use crate::{Board, BoardError, Clock, Result, Settings, Signals, Topic};
 use domain::clarification::{Clarification, ClarificationCommand, ClarificationStatus, Standing};
@@ -41,7 +41,7 @@ pub(crate) struct Work {
     wake_events: bool,
     wake_jobs: bool,
     /// What happened to AI jobs.
-    pub(crate) job_notes: Notes,
+    pub(crate) job_notes: JobNotes,
     /// What the workflow has to look at before the commit.
     pub(crate) due: Due,
 }
@@ -62,7 +62,7 @@ impl Board {
             wake_turns: false,
             wake_events: false,
             wake_jobs: false,
-            job_notes: Notes::new(self.job_counts.clone()),
+            job_notes: JobNotes::new(self.job_counts.clone()),
             due: Due::default(),
         })
     }

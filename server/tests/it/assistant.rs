@@ -4,7 +4,7 @@ use crate::process::{Data, Server, text};
 use assistant::provider::Kind;
 use assistant::testing::{Asked, ModelServer, Say};
 use assistant::{Chain, Settings as Models};
-use board::{Actor, Board, Claim, Clock};
+use board::{Actor, Board, Claim, Clock, Held};
 use domain::job::intake::Intake;
 use domain::job::{Answer, ErrorClass, Job, TargetKind};
 use domain::params::{CreateAgent, ListTasks};
@@ -77,14 +77,17 @@ impl World {
             .answer(&job, &CancellationToken::new())
             .await
             .unwrap();
-        self.board.job_generated(&mut job, answer).await.unwrap();
+        let held = self.board.job_generated(&mut job, answer).await.unwrap();
+        assert_eq!(held, Held::Yes);
         let pieces = self.board.job_pieces(&job).await.unwrap();
         for (place, piece) in pieces.iter().enumerate() {
             let last = place + 1 == pieces.len();
-            self.board
+            let held = self
+                .board
                 .job_piece_delivered(&job, piece, "p", last)
                 .await
                 .unwrap();
+            assert_eq!(held, Held::Yes);
         }
         job.answer.expect("it is stored")
     }

@@ -206,7 +206,7 @@ async fn service(statuses: Vec<u16>) -> (String, Inbox) {
                         statuses.remove(0)
                     }
                 };
-                let status = axum::http::StatusCode::from_u16(status).unwrap();
+                let status = http::StatusCode::from_u16(status).unwrap();
                 (status, [("retry-after", "9")], "{\"id\": \"m1\"}")
             },
         )

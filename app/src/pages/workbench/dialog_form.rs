@@ -7,6 +7,10 @@ use crate::error::AppError;
 use leptos::prelude::*;
 
 /// See the module. One of the buttons has the kind `submit`.
+#[expect(
+    clippy::needless_pass_by_value,
+    reason = "the macro hands properties over by value"
+)]
 #[component]
 pub fn DialogForm(
     /// Sends it. Whoever is asked twice sends once.

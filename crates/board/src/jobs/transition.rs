@@ -1,6 +1,5 @@
 //! The only writer of a job's status: rule, row, timeline, and what hangs on an end, in one transaction.
 
-use super::counts::JobCounts;
 use crate::Result;
 use crate::transition::Work;
 use domain::job::event::{NewJobEvent, source};
@@ -11,38 +10,13 @@ use domain::job::{
 use domain::time::Timestamp;
 use serde_json::json;
 use sha2::{Digest, Sha256};
-use std::sync::Arc;
 use store::Write;
-
-/// What a transaction did to jobs, for whoever is told after its commit.
-#[derive(Debug)]
-pub(crate) struct Notes {
-    counts: Arc<JobCounts>,
-    events: Vec<JobEventType>,
-}
-
-impl Notes {
-    pub(crate) const fn new(counts: Arc<JobCounts>) -> Self {
-        Self {
-            counts,
-            events: Vec::new(),
-        }
-    }
-
-    /// After the commit: counts what happened, and says whether anything did.
-    pub(crate) fn committed(&self) -> bool {
-        for event in &self.events {
-            self.counts.event(*event);
-        }
-        !self.events.is_empty()
-    }
-}
 
 impl Work {
     /// Appends to a job's timeline.
     pub(super) async fn job_event(&mut self, job: JobId, event: NewJobEvent) -> Result<()> {
         store::job_events::append(&mut self.tx, job, &event, self.now).await?;
-        self.job_notes.events.push(event.event_type);
+        self.job_notes.event(event.event_type);
         Ok(())
     }
 

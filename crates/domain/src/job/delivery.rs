@@ -1,6 +1,6 @@
 //! How an answer reaches its user: where to, in which pieces, and what is known of each piece.
 
-use super::row::JobId;
+use super::id::JobId;
 use crate::time::Timestamp;
 use serde::{Deserialize, Serialize};
 

@@ -6,7 +6,7 @@
 //! A preview becomes an act only when the user agrees: in a later message, to the same arguments, once, before it expires. That
 //! a model agrees is worth nothing.
 
-use super::row::JobId;
+use super::id::JobId;
 use crate::error::Refusal;
 use crate::question;
 use crate::time::Timestamp;

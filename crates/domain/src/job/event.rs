@@ -3,7 +3,7 @@
 //! Entries are only ever appended, in the transaction of the change they tell of. Their metadata holds numbers and words, never
 //! prompt text or a secret.
 
-use super::row::JobId;
+use super::id::JobId;
 use crate::time::Timestamp;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;

@@ -3,6 +3,7 @@
 use super::answer::Answer;
 use super::delivery::Target;
 use super::failure::ErrorClass;
+use super::id::JobId;
 use super::status::JobStatus;
 use crate::time::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -12,25 +13,6 @@ use serde_json::Value;
 pub const HISTORY_KEPT: usize = 20;
 /// Turns of the conversation that the model gets.
 pub const HISTORY_FOR_MODEL: usize = 10;
-
-/// A job's number.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(transparent)]
-pub struct JobId(pub i64);
-
-impl JobId {
-    /// The number of no job.
-    #[must_use]
-    pub const fn none() -> Self {
-        Self(0)
-    }
-}
-
-impl std::fmt::Display for JobId {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        self.0.fmt(f)
-    }
-}
 
 words! {
     /// How far a job has come; a later attempt begins where the last one stopped.

@@ -3,9 +3,10 @@
 use super::answer::PendingConfirmation;
 use super::event::JobEvent;
 use super::failure::ErrorClass;
+use super::id::JobId;
 use super::reply;
 use super::retry::RetryDecision;
-use super::row::{Job, JobId};
+use super::row::Job;
 use super::status::JobStatus;
 use crate::time::Timestamp;
 use serde::{Deserialize, Serialize};

@@ -22,6 +22,9 @@ pub(crate) struct Shown {
     pub(crate) id: String,
 }
 
+/// Status, headers and body of an answer.
+type Prepared = (u16, Vec<(&'static str, String)>, Value);
+
 #[derive(Default)]
 struct World {
     channels: HashMap<String, String>,
@@ -31,7 +34,7 @@ struct World {
     requests: usize,
     opened: usize,
     /// Answers for the next requests, before anything is looked at.
-    next: VecDeque<(u16, Vec<(&'static str, String)>, Value)>,
+    next: VecDeque<Prepared>,
     /// Messages that a channel takes before its bucket is empty.
     bucket: Option<usize>,
     next_id: u64,

@@ -54,7 +54,7 @@ impl TestApp {
     /// As [`Self::with`], on a certain database.
     pub(crate) async fn on_with(db: &TestDb, vary: Variation) -> Self {
         Self::configured(vary, |config| {
-            config.database_url = Some(db.url().to_owned())
+            config.database_url = Some(db.url().to_owned());
         })
         .await
     }

@@ -3,7 +3,7 @@
 //! What is typed is saved a moment after the last key, with the version it was made from. When somebody else wrote meanwhile, the
 //! field keeps what was typed and nothing is saved until the operator has chosen: neither text is ever lost to the other.
 
-use super::leaving::{hand_over, save_when_hidden};
+use super::leaving::{hand_over, watch};
 use super::line_ends;
 use crate::api::papers::{Papers, ShownPlan, papers_of, plan_save};
 use crate::error::AppError;
@@ -126,7 +126,7 @@ impl Editor {
             }
             revision
         });
-        Effect::new(move |_| save_when_hidden(editor));
+        Effect::new(move |_| watch(move || editor.hide(), move || editor.come_back()));
         // Leaving the page must not wait for the pause: what was typed is sent at once.
         on_cleanup(move || editor.leave());
         editor

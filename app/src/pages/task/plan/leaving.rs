@@ -4,7 +4,6 @@
 //! handed to the browser itself, which sends it whatever becomes of the page: to the same save as ever, with the version it was
 //! made from. A page that lives on hears of it as of anybody's write.
 
-use super::editor::Editor;
 use crate::api::papers::PlanSave;
 use domain::ids::TaskId;
 use domain::plan::WritePlan;
@@ -12,15 +11,15 @@ use leptos::leptos_dom::helpers::window_event_listener_untyped;
 use leptos::prelude::*;
 use leptos::server_fn::ServerFn;
 
-/// Saves what is typed whenever the page is hidden or left. Call it in the browser.
-pub(super) fn save_when_hidden(editor: Editor) {
-    let hidden = window_event_listener_untyped("pagehide", move |_| editor.hide());
+/// Calls `hide` whenever the page is hidden or left, and `come_back` when it is seen again. Call it in the browser.
+pub(super) fn watch(hide: impl Fn() + Copy + 'static, come_back: impl Fn() + 'static) {
+    let hidden = window_event_listener_untyped("pagehide", move |_| hide());
     // Of the document; it rises to the window. It comes before a tab is closed, and on phones it may be the last that comes.
     let changed = window_event_listener_untyped("visibilitychange", move |_| {
         if document().hidden() {
-            editor.hide();
+            hide();
         } else {
-            editor.come_back();
+            come_back();
         }
     });
     on_cleanup(move || {

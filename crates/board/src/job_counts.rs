@@ -5,7 +5,7 @@ use domain::job::view::Swept;
 use domain::job::{ErrorClass, Job, JobEventType, JobStatus, Usage};
 use domain::time::Timestamp;
 use std::collections::BTreeMap;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// What happened to jobs in this process.
 #[derive(Debug, Default)]
@@ -42,16 +42,45 @@ pub struct JobStats {
     pub oldest_due_ms: i64,
 }
 
+/// What a transaction did to jobs, for whoever is told after its commit.
+#[derive(Debug)]
+pub(crate) struct JobNotes {
+    counts: Arc<JobCounts>,
+    events: Vec<JobEventType>,
+}
+
+impl JobNotes {
+    pub(crate) const fn new(counts: Arc<JobCounts>) -> Self {
+        Self {
+            counts,
+            events: Vec::new(),
+        }
+    }
+
+    /// Something was put on a job's timeline.
+    pub(crate) fn event(&mut self, event: JobEventType) {
+        self.events.push(event);
+    }
+
+    /// After the commit: counts what happened, and says whether anything did.
+    pub(crate) fn committed(&self) -> bool {
+        for event in &self.events {
+            self.counts.event(*event);
+        }
+        !self.events.is_empty()
+    }
+}
+
 impl JobCounts {
     fn change(&self, change: impl FnOnce(&mut JobStats)) {
         change(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner));
     }
 
-    pub(super) fn event(&self, event: JobEventType) {
+    pub(crate) fn event(&self, event: JobEventType) {
         self.change(|stats| *stats.events.entry(event).or_default() += 1);
     }
 
-    pub(super) fn claimed(&self, job: &Job) {
+    pub(crate) fn claimed(&self, job: &Job) {
         // A claim sets the due time to its own; what it waited for is in when it was made or last written.
         let waited = job.started_at.map_or(0, |at| at.since(job.created_at));
         if job.attempt_count == 1 {
@@ -59,7 +88,7 @@ impl JobCounts {
         }
     }
 
-    pub(super) fn generated(&self, usage: &Usage, action_not_performed: bool) {
+    pub(crate) fn generated(&self, usage: &Usage, action_not_performed: bool) {
         self.change(|stats| {
             stats.answers += 1;
             stats.actions_not_performed += u64::from(action_not_performed);
@@ -69,7 +98,7 @@ impl JobCounts {
         });
     }
 
-    pub(super) fn completed(&self, job: &Job, now: Timestamp) {
+    pub(crate) fn completed(&self, job: &Job, now: Timestamp) {
         let took = job.first_started_at.map_or(0, |at| now.since(at));
         self.change(|stats| {
             add(&mut stats.completions, took);
@@ -77,7 +106,7 @@ impl JobCounts {
         });
     }
 
-    pub(super) fn failed(&self, class: ErrorClass, retry: bool) {
+    pub(crate) fn failed(&self, class: ErrorClass, retry: bool) {
         self.change(|stats| {
             let classes = if retry {
                 &mut stats.retries
@@ -88,7 +117,7 @@ impl JobCounts {
         });
     }
 
-    pub(super) fn swept(&self, swept: &Swept) {
+    pub(crate) fn swept(&self, swept: &Swept) {
         self.change(|stats| {
             stats.queue_errors += u64::try_from(swept.queue_errors).unwrap_or_default();
         });
