@@ -20,7 +20,7 @@ use leptos::prelude::*;
 use leptos_meta::provide_meta_context;
 use leptos_router::components::{ParentRoute, Route, Router, Routes};
 use leptos_router::hooks::use_navigate;
-use leptos_router::{MatchNestedRoutes, SsrMode, path};
+use leptos_router::{SsrMode, path};
 
 /// The app, in the body of the document.
 #[component]
@@ -69,7 +69,7 @@ fn Pages() -> impl IntoView {
 
 /// The pages of a workspace, in their frame. Rendered in one sweep, so that they can be read without a script.
 #[component(transparent)]
-fn WorkbenchRoutes() -> impl MatchNestedRoutes + Clone {
+fn WorkbenchRoutes() -> impl leptos_router::MatchNestedRoutes + Clone {
     view! {
         <ParentRoute path=path!("") view=WithTask ssr=SsrMode::Async>
             <Route path=path!("/") view=Board/>

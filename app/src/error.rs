@@ -8,6 +8,7 @@ use domain::error::{ErrorBody, ErrorCode, Refusal};
 use leptos::server_fn::codec::JsonEncoding;
 use leptos::server_fn::error::{FromServerFnError, ServerFnErrorErr};
 use serde::{Deserialize, Serialize};
+use wasm_split_helpers::SplitLoaderError;
 
 /// Why a server function gave no answer.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -27,7 +28,7 @@ impl AppError {
         Self(ErrorBody::from_refusal(refusal, request_id))
     }
 
-    const fn of(code: ErrorCode) -> Self {
+    pub(crate) const fn of(code: ErrorCode) -> Self {
         Self(ErrorBody {
             code,
             message: String::new(),
@@ -44,6 +45,13 @@ impl std::fmt::Display for AppError {
 }
 
 impl std::error::Error for AppError {}
+
+impl From<SplitLoaderError> for AppError {
+    /// A part of the app did not come: trying again is right.
+    fn from(_: SplitLoaderError) -> Self {
+        Self::of(ErrorCode::Unavailable)
+    }
+}
 
 impl FromServerFnError for AppError {
     type Encoder = JsonEncoding;

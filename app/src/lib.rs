@@ -9,6 +9,7 @@
 
 pub mod api;
 pub mod assets;
+pub mod carried;
 pub mod clock;
 pub mod components;
 pub mod error;
@@ -17,10 +18,13 @@ pub mod faults;
 pub mod gallery;
 pub mod i18n;
 pub mod keys;
+pub mod lazy;
 pub mod live;
 #[cfg(feature = "ssr")]
 pub mod markdown;
 pub mod need;
+pub mod order;
+pub mod parts;
 pub mod paths;
 pub mod prefs;
 #[cfg(feature = "ssr")]

@@ -35,6 +35,17 @@ pub fn shell() -> impl IntoView {
         assets.js, assets.wasm
     );
 
+    let path = use_context::<http::request::Parts>()
+        .map(|parts| parts.uri.path().to_owned())
+        .unwrap_or_default();
+    // Part and bundle come at the same time: the page is hydrated when both are there.
+    let modules = assets
+        .modules_of(&path)
+        .map(|module| {
+            view! { <link rel="preload" href=module.to_owned() r#as="fetch" r#type="application/wasm" crossorigin=""/> }
+        })
+        .collect_view();
+
     view! {
         <!DOCTYPE html>
         <html lang=prefs.locale.as_str() dir=i18n::direction(prefs.locale) data-theme=prefs.theme.as_str()>
@@ -48,7 +59,9 @@ pub fn shell() -> impl IntoView {
                 <link rel="icon" href="/favicon.svg" type="image/svg+xml"/>
                 <link rel="stylesheet" href=assets.css.to_string()/>
                 <link rel="modulepreload" href=assets.js.to_string()/>
+                <link rel="modulepreload" href=assets.link.to_string()/>
                 <link rel="preload" href=assets.wasm.to_string() r#as="fetch" r#type="application/wasm" crossorigin=""/>
+                {modules}
                 <style nonce=nonce.clone()>{sizes}</style>
                 <script type="module" nonce=nonce inner_html=boot></script>
                 {cursor}

@@ -67,8 +67,7 @@ test("what waits is put in order, edited and merged", async ({ page, api }) => {
 
 });
 
-// Not seen to pass yet.
-test.fixme("what is taken back can be put back, and taking back all is asked first", async ({ page, api }) => {
+test("what is taken back can be put back, and taking back all is asked first", async ({ page, api }) => {
   const task = await busyTask(api, "Taken back");
   await say(api, task.session, "third thing", "the very first thing");
   await openPanel(page, task);

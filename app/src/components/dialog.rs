@@ -129,7 +129,10 @@ pub fn Dialog(
                         </h2>
                         <IconButton glyph=Glyph::X label=t!(locale, common.close) on_press=close/>
                     </header>
-                    {children.with_value(|children| children())}
+                    {
+                        provide_context(DialogAround(element));
+                        children.with_value(|children| children())
+                    }
                     <Show when=move || asking.get()>
                         <div class="dialog-ask" role="alertdialog" aria-label=t!(locale, common.discard_question)>
                             <p class="flex-1 text-13">{t!(locale, common.discard_question)}</p>
@@ -146,6 +149,25 @@ pub fn Dialog(
         </dialog>
     }
     .into_any()
+}
+
+/// The dialog around some content, for content that comes late.
+#[derive(Debug, Clone, Copy)]
+pub struct DialogAround(NodeRef<leptos::html::Dialog>);
+
+impl DialogAround {
+    /// The content is about to be there: focus goes where typing begins, if it still waits at the heading.
+    pub fn filled(self) {
+        request_animation_frame(move || {
+            let Some(dialog) = self.0.try_get_untracked().flatten() else {
+                return;
+            };
+            let focused = document().active_element();
+            if focused.is_some_and(|focused| focused.matches("h2[autofocus]").unwrap_or(false)) {
+                focus_first(&dialog, FIELDS);
+            }
+        });
+    }
 }
 
 /// What can be typed into or chosen from.

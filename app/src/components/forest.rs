@@ -4,6 +4,7 @@
 //! whose line of parents runs in a circle: no task is ever lost from sight.
 
 use super::task_mark::{Facts, TaskMark, mark};
+use crate::order::by_rank;
 use domain::ids::{StepId, TaskId};
 use domain::time::Timestamp;
 use domain::view::TaskView;
@@ -72,7 +73,9 @@ impl Forest {
                 .push(node.id);
         }
         for (parent, parts) in &mut branches {
-            parts.sort_by_key(|id| nodes.get(id).map(|node| (node.created_at, node.id)));
+            // They are in the order of their ids, which decides between those of the same instant.
+            let made = |id: TaskId| nodes.get(&id).map_or(0, |node| node.created_at.millis());
+            by_rank(parts, &made);
             if parent.is_none() {
                 parts.reverse();
             }
@@ -85,7 +88,12 @@ impl Forest {
     pub fn in_order_of(mut self, before: &Self) -> Self {
         for (parent, parts) in &mut self.branches {
             let old = before.parts(*parent);
-            parts.sort_by_key(|id| old.iter().position(|o| o == id).unwrap_or(usize::MAX));
+            by_rank(parts, &|id| {
+                let place = old.iter().position(|old| *old == id);
+                place
+                    .and_then(|place| i64::try_from(place).ok())
+                    .unwrap_or(i64::MAX)
+            });
         }
         self
     }

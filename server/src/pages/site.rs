@@ -10,7 +10,9 @@ use http::header::CACHE_CONTROL;
 use http::request::Parts;
 use http::{HeaderValue, Method, Request};
 use serde::Deserialize;
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use tower::ServiceExt;
 use tower_http::services::ServeDir;
 
@@ -31,6 +33,10 @@ struct Manifest {
     css: String,
     js: String,
     wasm: String,
+    /// Loads the other modules.
+    link: String,
+    /// Which of these each part of the app needs.
+    parts: BTreeMap<String, Vec<String>>,
 }
 
 impl Site {
@@ -108,11 +114,17 @@ impl Site {
 fn read(folder: &Path) -> std::io::Result<Assets> {
     let text = std::fs::read_to_string(folder.join(MANIFEST))?;
     let manifest: Manifest = serde_json::from_str(&text)?;
-    let address = |name: &str| format!("{PKG}{name}").into();
+    let address = |name: &str| format!("{PKG}{name}");
+    let parts = manifest.parts.into_iter().map(|(part, modules)| {
+        let modules = modules.iter().map(|module| address(module));
+        (part, modules.collect())
+    });
     Ok(Assets {
-        css: address(&manifest.css),
-        js: address(&manifest.js),
-        wasm: address(&manifest.wasm),
+        css: address(&manifest.css).into(),
+        js: address(&manifest.js).into(),
+        wasm: address(&manifest.wasm).into(),
+        link: address(&manifest.link).into(),
+        parts: Arc::new(parts.collect()),
     })
 }
 
@@ -150,7 +162,7 @@ mod tests {
         std::fs::create_dir(&pkg).unwrap();
         std::fs::write(
             folder.path().join(MANIFEST),
-            r#"{"css":"a.1.css","js":"a.2.js","wasm":"a.3.wasm"}"#,
+            r#"{"css":"a.1.css","js":"a.2.js","wasm":"a.3.wasm","link":"a.4.js","parts":{"inbox":["a.5.wasm"]}}"#,
         )
         .unwrap();
         std::fs::write(pkg.join("a.1.css"), "plain").unwrap();
@@ -158,6 +170,9 @@ mod tests {
         std::fs::write(folder.path().join("favicon.svg"), "<svg/>").unwrap();
         let site = Site::open(Some(folder.path().to_owned()));
         assert_eq!(&*site.assets().css, "/pkg/a.1.css");
+        let modules = |path| site.assets().modules_of(path).collect::<Vec<_>>();
+        assert_eq!(modules("/inbox"), ["/pkg/a.5.wasm"]);
+        assert!(modules("/").is_empty());
 
         let css = site
             .file(&parts("/pkg/a.1.css", Some("br, gzip")))

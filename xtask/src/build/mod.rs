@@ -8,6 +8,7 @@ mod engine;
 mod mend;
 mod prune;
 mod site;
+mod split;
 mod stylesheet;
 mod wasm;
 
@@ -56,7 +57,7 @@ pub(crate) fn site(bundle: Bundle) -> Result<()> {
     };
     let sizes = site::publish(&project::site(), &parts, bundle == Bundle::Small)?;
     if bundle == Bundle::Small {
-        print_sizes(sizes);
+        print_sizes(&sizes);
     }
     Ok(())
 }
@@ -71,20 +72,23 @@ fn lock() -> Result<File> {
     Ok(file)
 }
 
-fn print_sizes([css, js, wasm]: [(&str, Size); 3]) {
+fn print_sizes(sizes: &[(String, Size)]) {
     println!(
-        "  {:<12} {:>10} {:>10} {:>10}",
+        "  {:<14} {:>10} {:>10} {:>10}",
         "kB", "raw", "gzip", "brotli"
     );
-    let bundle = Size {
-        raw: js.1.raw + wasm.1.raw,
-        gzip: js.1.gzip + wasm.1.gzip,
-        brotli: js.1.brotli + wasm.1.brotli,
-    };
-    for (name, size) in [css, js, wasm, ("wasm + js", bundle)] {
-        #[expect(clippy::cast_precision_loss, reason = "sizes are far below 2^52 bytes")]
-        let [raw, gzip, brotli] =
-            [size.raw, size.gzip, size.brotli].map(|bytes| bytes as f64 / 1000.0);
-        println!("  {name:<12} {raw:>10.1} {gzip:>10.1} {brotli:>10.1}");
+    let mut first = Size::default();
+    for (name, size) in sizes {
+        print_size(name, *size);
+        if [site::JS, site::LINK, site::WASM].contains(&name.as_str()) {
+            first = first.and(*size);
+        }
     }
+    print_size("first page", first);
+}
+
+fn print_size(name: &str, size: Size) {
+    #[expect(clippy::cast_precision_loss, reason = "sizes are far below 2^52 bytes")]
+    let [raw, gzip, brotli] = [size.raw, size.gzip, size.brotli].map(|bytes| bytes as f64 / 1000.0);
+    println!("  {name:<14} {raw:>10.1} {gzip:>10.1} {brotli:>10.1}");
 }

@@ -1,4 +1,4 @@
-//! The browser's half: compile, `wasm-bindgen`, prune, `wasm-opt`.
+//! The browser's half: compile, prune, split, `wasm-bindgen`, `wasm-opt`.
 //!
 //! `wasm-bindgen` runs as a library whose version Cargo.lock holds, so nobody has to install a matching command.
 //! Cargo decides by itself whether to compile; the steps after it are skipped when the compiled module is the same.
@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, bail};
 use wasm_bindgen_cli_support::Bindgen;
 
+use super::split;
 use crate::{files, project, setup, stage};
 
 /// How much is done for the bundle's size.
@@ -29,13 +30,23 @@ impl Bundle {
     }
 }
 
-/// The finished module, its glue and the scripts that crates bring along.
+/// The finished modules, their glue and the scripts that crates bring along.
 pub(crate) struct Glue {
-    pub(crate) js: Vec<u8>,
+    pub(crate) js: String,
     pub(crate) wasm: Vec<u8>,
+    /// The script that loads what is split off.
+    pub(crate) link: String,
+    /// What is split off, by the names that the link has for it.
+    pub(crate) modules: Vec<(String, Vec<u8>)>,
+    /// Which of these modules each part needs.
+    pub(crate) parts: split::Parts,
     /// Paths below the glue's folder; the glue imports them by these.
     pub(crate) snippets: Vec<(PathBuf, Vec<u8>)>,
 }
+
+/// Where the split modules lie, and what says which part needs which, below the folder of what is made.
+const APART: &str = "apart";
+const PARTS: &str = "parts.json";
 
 /// Name of the bundle's files, as `[[workspace.metadata.leptos]]` has it.
 pub(crate) const NAME: &str = "flightdeck";
@@ -71,13 +82,25 @@ pub(crate) fn bundle(kind: Bundle) -> Result<Glue> {
         // No stamp stands beside half a bundle.
         let _ = std::fs::remove_file(&stamp_file);
         let _ = std::fs::remove_dir_all(&made);
-        stage::work("wasm-bindgen", || bind(&module, &made))?;
-        let wasm = made.join(format!("{NAME}_bg.wasm"));
+        let mut linked =
+            std::fs::read(&module).with_context(|| format!("reading {}", module.display()))?;
         if kind == Bundle::Small {
-            stage::work("prune", || prune(&wasm))?;
+            linked = stage::work("prune", || prune(&linked))?;
         }
+        let apart = made.join(APART);
+        std::fs::create_dir_all(&apart)?;
+        let glue = format!("./{NAME}.js");
+        let parts = stage::work("split", || split::split(&linked, &apart, &glue))?;
+        files::write_if_changed(&made.join(PARTS), &serde_json::to_vec(&parts)?)?;
+        let main = apart.join(split::MAIN);
+        stage::work("wasm-bindgen", || bind(&main, &made))?;
         match (&optimizer, kind) {
-            (Some(program), _) => optimize(program, &wasm)?,
+            (Some(program), _) => {
+                optimize(program, &made.join(format!("{NAME}_bg.wasm")))?;
+                for (_, module) in split::modules(&apart)? {
+                    optimize(program, &module)?;
+                }
+            }
             (None, Bundle::Small) => println!(
                 "  The bundle stays larger than it need be: {}",
                 setup::WASM_OPT.advice()
@@ -99,10 +122,20 @@ fn stamp(module: &Path, optimizer: Option<&Path>) -> Result<String> {
         }
         None => "no wasm-opt".to_owned(),
     };
-    let versions = ["wasm-bindgen-cli-support", "walrus"].map(|package| {
+    let tools = [
+        "wasm-bindgen-cli-support",
+        "wasm_split_cli_support",
+        "walrus",
+    ];
+    let versions = tools.map(|package| {
         locked_version(include_str!("../../../Cargo.lock"), package).unwrap_or_default()
     });
-    let steps = files::hash(include_bytes!("prune.rs"));
+    let steps = [
+        include_str!("prune.rs"),
+        include_str!("split.rs"),
+        include_str!("wasm.rs"),
+    ];
+    let steps = files::hash(steps.concat().as_bytes());
     Ok(format!(
         "{} {steps} {versions:?} {optimizer}",
         files::hash(&bytes)
@@ -115,21 +148,21 @@ fn bind(module: &Path, folder: &Path) -> Result<()> {
         .out_name(NAME)
         .web(true)?
         .typescript(false)
-        // Pruning goes by names; the optimiser leaves them out.
-        .remove_name_section(false)
+        // The parts share the table of functions, which only the linker exports.
+        .keep_lld_exports(true)
+        .remove_name_section(true)
         .remove_producers_section(true)
         .generate(folder)
 }
 
-fn prune(wasm: &Path) -> Result<()> {
-    let (pruned, count) = super::prune::unused_hydration(&std::fs::read(wasm)?)?;
+fn prune(wasm: &[u8]) -> Result<Vec<u8>> {
+    let (pruned, count) = super::prune::unused_hydration(wasm)?;
     if count == 0 {
         bail!(
             "the bundle has no function that pruning looks for: leptos has changed, and xtask/src/build/prune.rs must follow"
         );
     }
-    files::write_if_changed(wasm, &pruned)?;
-    Ok(())
+    Ok(pruned)
 }
 
 fn optimize(program: &Path, wasm: &Path) -> Result<()> {
@@ -153,17 +186,25 @@ fn optimize(program: &Path, wasm: &Path) -> Result<()> {
 }
 
 fn read(made: &Path) -> Result<Glue> {
-    let file = |name: String| {
+    let file = |name: &str| {
         let path = made.join(name);
         std::fs::read(&path).with_context(|| format!("reading {}", path.display()))
     };
+    let apart = made.join(APART);
+    let mut modules = Vec::new();
+    for (name, path) in split::modules(&apart)? {
+        modules.push((name, std::fs::read(&path)?));
+    }
     let mut snippets = Vec::new();
     for path in files::all(&made.join("snippets"))? {
         snippets.push((files::shown(made, &path), std::fs::read(&path)?));
     }
     Ok(Glue {
-        js: file(format!("{NAME}.js"))?,
-        wasm: file(format!("{NAME}_bg.wasm"))?,
+        js: files::read(&made.join(format!("{NAME}.js")))?,
+        wasm: file(&format!("{NAME}_bg.wasm"))?,
+        link: files::read(&apart.join(split::LINK))?,
+        modules,
+        parts: serde_json::from_slice(&file(PARTS)?)?,
         snippets,
     })
 }

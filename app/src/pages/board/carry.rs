@@ -2,6 +2,7 @@
 //!
 //! While it is carried the board shows it in its new place, as a preview; the server hears of it when it is put down.
 
+use crate::api::board_page::BoardStep;
 use crate::i18n::{Locale, t};
 use crate::pages::workbench::Workbench;
 use crate::pages::workbench::changes::{Change, Slot};
@@ -134,7 +135,7 @@ impl Carry {
     fn next_step(self, from: StepId, right: bool) -> Option<StepId> {
         self.workbench.steps.with(|steps| {
             let at = steps.iter().position(|step| step.id == from)?;
-            let allowed = |step: &&domain::workflow::Step| step.allow_manual_move;
+            let allowed = |step: &&BoardStep| step.allow_manual_move;
             let next = if right {
                 steps.iter().skip(at + 1).find(allowed)
             } else {

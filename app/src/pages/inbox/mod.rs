@@ -1,15 +1,18 @@
 //! What needs the operator: every question and permission that waits, oldest first, answered where it stands; and below, the tasks
 //! that are stuck without asking anything.
 
+use crate::api::questions::Asked;
 use crate::components::autopilot::AutopilotIcon;
 use crate::components::glyph::Glyph;
 use crate::components::icon::Icon;
 use crate::components::moment::RelativeTime;
 use crate::components::state_icon::{StateIcon, word};
-use crate::components::states::EmptyState;
+use crate::components::states::{EmptyState, ErrorState};
 use crate::components::task_mark::TaskMark;
 use crate::components::toast::use_toasts;
+use crate::error::AppError;
 use crate::i18n::{t, use_locale};
+use crate::lazy;
 use crate::pages::asks::{AnswerPermission, AnswerQuestions, Settled};
 use crate::pages::workbench::{Workbench, use_workbench};
 use crate::paths;
@@ -17,10 +20,22 @@ use crate::title::PageTitle;
 use domain::ids::TaskId;
 use domain::view::{InboxAsk, InboxItem};
 use leptos::prelude::*;
+use wasm_split_helpers::wasm_split;
 
 /// The page.
 #[component]
 pub fn Inbox() -> impl IntoView {
+    lazy::view(present, || {})
+}
+
+/// The page once it is loaded: all that makes it a part of its own.
+#[wasm_split(inbox, preload(preload), fallible)]
+pub(crate) fn present() -> Result<AnyView, AppError> {
+    Ok(view! { <Present/> }.into_any())
+}
+
+#[component]
+fn Present() -> impl IntoView {
     let locale = use_locale();
     let workbench = use_workbench();
     let (asks, stuck) = (workbench.asks, workbench.stuck);
@@ -32,8 +47,8 @@ pub fn Inbox() -> impl IntoView {
             <Show when=move || is_empty.get()>
                 <EmptyState text=t!(locale, board.inbox_empty)/>
             </Show>
-            <For each=move || asks.get() key=|item| key(&item.ask) let:item>
-                <Ask item/>
+            <For each=move || asks.get() key=|asked| asked.key.clone() let:asked>
+                <Ask asked/>
             </For>
             <Show when=move || !stuck.with(Vec::is_empty)>
                 <section class="flex flex-col gap-2" aria-label=t!(locale, board.inbox_stuck)>
@@ -50,18 +65,16 @@ pub fn Inbox() -> impl IntoView {
     .into_any()
 }
 
-/// What tells one ask from another.
-fn key(ask: &InboxAsk) -> String {
-    match ask {
-        InboxAsk::Clarification { clarification } => clarification.pending_id.to_string(),
-        InboxAsk::Permission { permission } => permission.id.to_string(),
-    }
-}
-
 /// One question or permission, under the name of the task that asks.
 #[component]
-fn Ask(item: InboxItem) -> impl IntoView {
+fn Ask(asked: Asked) -> impl IntoView {
     let workbench = use_workbench();
+    let Asked { key, item } = asked;
+    let item = match item.open::<InboxItem>() {
+        Ok(item) => item,
+        Err(error) => return view! { <ErrorState error/> }.into_any(),
+    };
+    let on_settled = settled(workbench, key.clone());
     let InboxItem {
         task_id,
         task_title,
@@ -71,24 +84,18 @@ fn Ask(item: InboxItem) -> impl IntoView {
     } = item;
     let card = match ask {
         InboxAsk::Clarification { clarification } => {
-            let id = clarification.pending_id;
             let now = Signal::derive(move || {
-                workbench.asks.with(|asks| {
-                    asks.iter().find_map(|item| match &item.ask {
-                        InboxAsk::Clarification { clarification }
-                            if clarification.pending_id == id =>
-                        {
-                            Some(clarification.clone())
-                        }
-                        InboxAsk::Clarification { .. } | InboxAsk::Permission { .. } => None,
-                    })
-                })
+                let asked = workbench
+                    .asks
+                    .with(|asks| asks.iter().find(|asked| asked.key == key).cloned())?;
+                match asked.item.open::<InboxItem>().ok()?.ask {
+                    InboxAsk::Clarification { clarification } => Some(clarification),
+                    InboxAsk::Permission { .. } => None,
+                }
             });
-            let on_settled = settled(workbench, id.to_string());
             view! { <AnswerQuestions bundle=clarification now on_settled/> }.into_any()
         }
         InboxAsk::Permission { permission } => {
-            let on_settled = settled(workbench, permission.id.to_string());
             view! { <AnswerPermission permission on_settled/> }.into_any()
         }
     };
@@ -111,7 +118,7 @@ fn settled(workbench: Workbench, id: String) -> Callback<Settled> {
         if let Some(sentence) = otherwise {
             toasts.failed(sentence);
         }
-        workbench.settled(|item| key(&item.ask) == id);
+        workbench.settled(&id);
     })
 }
 

@@ -31,10 +31,12 @@ mod walkthrough;
 use crate::api::papers::{Papers, papers_of};
 use crate::api::sessions::{TranscriptPage, transcript};
 use crate::api::tasks::{task_page, task_related};
+use crate::carried::Carried;
 use crate::components::frame::SidePanel;
-use crate::components::states::{EmptyState, ErrorState, Skeleton};
+use crate::components::states::{EmptyState, Skeleton};
 use crate::error::AppError;
 use crate::i18n::{t, use_locale};
+use crate::lazy;
 use crate::live::{Live, Topic, use_live};
 use crate::paths;
 use crate::title::PageTitle;
@@ -50,6 +52,8 @@ use plan::Editor;
 use room::Room;
 use serde::{Deserialize, Serialize};
 use side::{Side, SideContent};
+use std::pin::Pin;
+use wasm_split_helpers::wasm_split;
 
 /// The task that the address names, as it was first read.
 ///
@@ -58,8 +62,8 @@ use side::{Side, SideContent};
 #[derive(Debug, Clone, Copy)]
 pub struct TaskOfAddress(Resource<Result<First, AppError>>);
 
-/// Which task was asked for, and what the page begins with if there is such a task.
-type First = (Option<TaskId>, Option<Loaded>);
+/// Which task was asked for, and what the page begins with if there is such a task: a [`Loaded`].
+type First = (Option<TaskId>, Option<Carried>);
 
 impl TaskOfAddress {
     /// Puts it into the context of the pages.
@@ -75,7 +79,7 @@ impl TaskOfAddress {
                     return Ok((None, None));
                 };
                 let wanted = query.with_untracked(room::wanted_session);
-                Ok((id, load(task, wanted, live).await?))
+                Ok((id, load(task, wanted, live).await?.await?))
             },
         )));
     }
@@ -87,28 +91,21 @@ pub fn TaskPage() -> impl IntoView {
     let TaskOfAddress(first) = expect_context();
     let location = use_location();
     let id = Memo::new(move |_| location.pathname.with(|path| paths::task_of(path)));
-    view! {
-        <Suspense fallback=|| view! { <Skeleton lines=6/> }>
-            {move || Suspend::new(async move {
-                match first.await {
-                    Ok((_, Some(loaded))) if Some(loaded.view.task.id) == id.get_untracked() => {
-                        view! { <Present loaded/> }.into_any()
-                    }
-                    Ok((asked, None)) if asked == id.get_untracked() => view! { <Missing/> }.into_any(),
+    lazy::view(
+        move || async move {
+            match first.await? {
+                (asked, _) if asked != id.get_untracked() => {
                     // Of the task that was shown before; the right one is on its way.
-                    Ok(_) => view! { <Skeleton lines=6/> }.into_any(),
-                    Err(error) => {
-                        view! {
-                            <div class="p-4">
-                                <ErrorState error on_retry=Callback::new(move |()| first.refetch())/>
-                            </div>
-                        }
-                        .into_any()
-                    }
+                    Ok(view! { <Skeleton lines=6/> }.into_any())
                 }
-            })}
-        </Suspense>
-    }
+                (_, Some(loaded)) => present(loaded).await,
+                (_, None) => Ok(view! { <Missing/> }.into_any()),
+            }
+        },
+        move || {
+            first.refetch();
+        },
+    )
 }
 
 /// What the page begins with.
@@ -121,8 +118,27 @@ pub struct Loaded {
     transcript: Option<(SessionId, TranscriptPage)>,
 }
 
+/// The page once it is loaded: all that makes it a part of its own.
+#[wasm_split(task, preload(preload), fallible)]
+pub(crate) fn present(loaded: Carried) -> Result<AnyView, AppError> {
+    let loaded = loaded.open::<Loaded>()?;
+    Ok(view! { <Present loaded/> }.into_any())
+}
+
+/// Everything the page begins with, being read.
+type Loading = Pin<Box<dyn Future<Output = Result<Option<Carried>, AppError>> + Send>>;
+
+/// Reads everything the page begins with.
+#[wasm_split(task, fallible)]
+fn load(id: TaskId, wanted: Option<SessionId>, live: Live) -> Result<Loading, AppError> {
+    Ok(Box::pin(async move {
+        let loaded = load_all(id, wanted, live).await?;
+        Ok(loaded.map(Carried::of))
+    }))
+}
+
 /// Everything the page begins with; `None` when there is no such task.
-async fn load(
+async fn load_all(
     id: TaskId,
     wanted: Option<SessionId>,
     live: Live,

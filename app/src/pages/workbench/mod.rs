@@ -15,8 +15,9 @@ mod state;
 
 pub use state::{Workbench, use_workbench};
 
-use crate::api::board_page::board_page;
-use crate::api::questions::inbox;
+use crate::api::board_page::{Board, board_page};
+use crate::api::questions::{Asks, inbox};
+use crate::carried::Carried;
 use crate::components::frame::{AppFrame, FrameData};
 use crate::components::states::{ErrorState, Skeleton};
 use crate::error::AppError;
@@ -27,30 +28,35 @@ use crate::paths;
 use crate::title::{NeedsOperator, PageTitle};
 use delete_task::DeleteTask;
 use domain::ids::TaskId;
-use domain::view::{BoardView, InboxView};
 use leptos::prelude::*;
+use leptos::task::spawn_local;
 use leptos_router::components::Outlet;
 use leptos_router::hooks::use_location;
 use new_subtask::NewSubtask;
 use new_task::NewTask;
 use search::Search;
+use std::time::Duration;
+
+/// After the page: its dialogs are fetched when it has settled, so that they open at once.
+const DIALOGS_AFTER: Duration = Duration::from_secs(2);
 
 /// The layout.
 #[component]
 pub fn Layout() -> impl IntoView {
-    // Both in one: server and browser must count their resources alike.
+    // Both in one: server and browser must count their resources alike. Carried, since the reader of what comes with a page is
+    // another one than that of answers: one for each type is enough.
     let board = Resource::new(
         || (),
         |()| async {
             let view = board_page(None, None).await?;
-            Ok::<_, AppError>((view, inbox().await?))
+            Ok::<_, AppError>(Carried::of((view, inbox().await?)))
         },
     );
     view! {
         // What a page reads later must never put the skeleton in the place of everything.
         <Transition fallback=Loading>
             {move || Suspend::new(async move {
-                match board.await {
+                match board.await.and_then(|read| read.open::<(Board, Asks)>()) {
                     Ok((view, asks)) => view! { <Loaded view asks/> }.into_any(),
                     Err(error) => {
                         let retry = Callback::new(move |()| board.refetch());
@@ -79,7 +85,7 @@ fn Loading() -> impl IntoView {
 }
 
 #[component]
-fn Loaded(view: BoardView, asks: InboxView) -> impl IntoView {
+fn Loaded(view: Board, asks: Asks) -> impl IntoView {
     let locale = use_locale();
     let live = use_live();
     let workspace = view.workspace.id;
@@ -103,6 +109,16 @@ fn Loaded(view: BoardView, asks: InboxView) -> impl IntoView {
             workbench.reload_asks();
         }
         revision
+    });
+
+    Effect::new(|_| {
+        set_timeout(
+            || {
+                // Whoever opens one earlier fetches it then; whoever is offline finds out there.
+                spawn_local(async { fetch_dialogs().await.unwrap_or_default() });
+            },
+            DIALOGS_AFTER,
+        );
     });
 
     let location = use_location();
@@ -149,6 +165,14 @@ fn Loaded(view: BoardView, asks: InboxView) -> impl IntoView {
         <DeleteTask/>
         <Search/>
     }
+}
+
+/// Fetches what is in the dialogs. Each entry of the part has to be told that it is there.
+async fn fetch_dialogs() -> Result<(), AppError> {
+    new_task::preload().await?;
+    new_subtask::preload().await?;
+    search::preload().await?;
+    Ok(())
 }
 
 /// The task whose card or row has the focus.

@@ -10,6 +10,7 @@ use crate::components::dialog::{Dialog, Frame};
 use crate::components::toast::use_toasts;
 use crate::error::AppError;
 use crate::i18n::{Locale, t, use_locale};
+use crate::lazy;
 use crate::paths;
 use domain::ids::TaskId;
 use domain::params::CreateTask;
@@ -17,6 +18,7 @@ use domain::task::MAX_TITLE;
 use leptos::prelude::*;
 use leptos::task::spawn_local;
 use leptos_router::hooks::use_navigate;
+use wasm_split_helpers::wasm_split;
 
 /// The dialog; [`super::Workbench::open_subtask`] opens it.
 #[component]
@@ -60,9 +62,19 @@ pub fn NewSubtask() -> impl IntoView {
             dirty
             test_id="new-subtask-dialog"
         >
-            {move || of.get_untracked().map(|parent| view! { <Form parent title prompt/> })}
+            {move || of.get_untracked().map(|parent| lazy::view(move || form(parent, title, prompt), || {}))}
         </Dialog>
     }
+}
+
+/// What is in the dialog, in a part of its own with the other forms.
+#[wasm_split(dialogs, preload(preload), fallible)]
+pub(crate) fn form(
+    parent: TaskId,
+    title: RwSignal<String>,
+    prompt: RwSignal<String>,
+) -> Result<AnyView, AppError> {
+    Ok(view! { <Form parent title prompt/> }.into_any())
 }
 
 #[component]

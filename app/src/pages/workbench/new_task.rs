@@ -11,6 +11,7 @@ use crate::components::glyph::Glyph;
 use crate::components::toast::use_toasts;
 use crate::error::AppError;
 use crate::i18n::{Locale, t, use_locale};
+use crate::lazy;
 use crate::paths;
 use domain::ids::TaskId;
 use domain::params::CreateTask;
@@ -18,6 +19,7 @@ use domain::view::TaskView;
 use leptos::prelude::*;
 use leptos::task::spawn_local;
 use leptos_router::hooks::use_navigate;
+use wasm_split_helpers::wasm_split;
 
 /// The dialog; [`super::Workbench::new_task`] opens it.
 #[component]
@@ -48,9 +50,19 @@ pub fn NewTask() -> impl IntoView {
             dirty
             test_id="create-task-dialog"
         >
-            <Form title prompt predecessors/>
+            {lazy::view(move || form(title, prompt, predecessors), || {})}
         </Dialog>
     }
+}
+
+/// What is in the dialog, in a part of its own with the other forms.
+#[wasm_split(dialogs, preload(preload), fallible)]
+pub(crate) fn form(
+    title: RwSignal<String>,
+    prompt: RwSignal<String>,
+    predecessors: RwSignal<Vec<TaskId>>,
+) -> Result<AnyView, AppError> {
+    Ok(view! { <Form title prompt predecessors/> }.into_any())
 }
 
 #[component]

@@ -4,13 +4,16 @@ use super::state::use_workbench;
 use crate::components::dialog::Dialog;
 use crate::components::state_icon::StateIcon;
 use crate::components::task_mark::TaskMark;
+use crate::error::AppError;
 use crate::i18n::{plural, t, use_locale};
 use crate::keys::{Command, Commands};
+use crate::lazy;
 use crate::paths;
 use domain::ids::TaskId;
 use leptos::prelude::*;
 use leptos_router::hooks::use_navigate;
 use wasm_bindgen::JsCast;
+use wasm_split_helpers::wasm_split;
 use web_sys::HtmlElement;
 
 /// More than these are not worth reading: another letter is quicker.
@@ -25,9 +28,15 @@ pub fn Search() -> impl IntoView {
     commands.on(Command::Search, Callback::new(move |()| open.set(true)));
     view! {
         <Dialog open title=t!(locale, board.search_heading) test_id="search-dialog">
-            <Found open/>
+            {lazy::view(move || found(open), || {})}
         </Dialog>
     }
+}
+
+/// What is in the dialog, in a part of its own with the forms.
+#[wasm_split(dialogs, preload(preload), fallible)]
+pub(crate) fn found(open: RwSignal<bool>) -> Result<AnyView, AppError> {
+    Ok(view! { <Found open/> }.into_any())
 }
 
 #[component]

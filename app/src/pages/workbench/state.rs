@@ -5,8 +5,8 @@
 //! replaces a newer one.
 
 use super::changes::{Change, Slot, slot_of};
-use crate::api::board_page::board_page;
-use crate::api::questions::inbox;
+use crate::api::board_page::{Board, BoardStep, Named, board_page};
+use crate::api::questions::{Asked, Asks, inbox};
 use crate::api::tasks::{task_archive, task_delete, task_move, task_move_withdraw, task_unarchive};
 use crate::components::forest::TaskNode;
 use crate::components::states::what_happened;
@@ -15,12 +15,12 @@ use crate::components::toast::{Toasts, use_toasts};
 use crate::error::AppError;
 use crate::i18n::{Locale, t, use_locale};
 use crate::need::{asks_something, needs_operator};
-use domain::ids::{StepId, TaskId};
+use crate::order::by_rank;
+use domain::ids::{StepId, TaskId, WorkflowId, WorkspaceId};
 use domain::moves::Disposition;
 use domain::params::MoveTask;
-use domain::view::{BoardView, InboxItem, InboxView, TaskMoved, TaskView, WorkspaceView};
+use domain::view::{TaskMoved, TaskView};
 use domain::wip::places_in_line;
-use domain::workflow::{Step, Workflow, last_step};
 use leptos::prelude::*;
 use leptos::task::spawn_local;
 use std::collections::BTreeMap;
@@ -33,11 +33,11 @@ const READ_AGAIN: Duration = Duration::from_secs(3);
 #[derive(Debug, Clone, Copy)]
 pub struct Workbench {
     /// The workspace.
-    pub workspace: Memo<WorkspaceView>,
+    pub workspace: Memo<Named<WorkspaceId>>,
     /// The workflow of the board.
-    pub workflow: Memo<Workflow>,
+    pub workflow: Memo<Named<WorkflowId>>,
     /// Its steps by position.
-    pub steps: Memo<Vec<Step>>,
+    pub steps: Memo<Vec<BoardStep>>,
     /// All unarchived tasks of the workspace in board order.
     pub tasks: Memo<Vec<TaskView>>,
     /// The same by id.
@@ -49,7 +49,7 @@ pub struct Workbench {
     /// The rows of the task tree.
     pub nodes: Memo<Vec<TaskNode>>,
     /// Every question and permission that waits for the operator, in all workspaces, oldest first.
-    pub asks: Memo<Vec<InboxItem>>,
+    pub asks: Memo<Vec<Asked>>,
     /// Tasks of the workspace that need the operator without asking anything: they failed, or were cut off.
     pub stuck: Memo<Vec<TaskId>>,
     /// How many things need the operator: what is asked, and what is stuck.
@@ -62,9 +62,9 @@ pub struct Workbench {
     pub(super) subtask: (RwSignal<bool>, RwSignal<Option<TaskId>>),
     /// The question whether to delete, and what.
     pub(super) deletion: (RwSignal<bool>, RwSignal<Option<TaskId>>),
-    inbox: RwSignal<InboxView>,
+    inbox: RwSignal<Asks>,
     reading_asks: StoredValue<Reading>,
-    truth: RwSignal<BoardView>,
+    truth: RwSignal<Board>,
     changes: RwSignal<Vec<(u32, Change)>>,
     next_change: StoredValue<u32>,
     reading: StoredValue<Reading>,
@@ -84,15 +84,15 @@ enum Reading {
 impl Workbench {
     /// A workbench that begins with `view`, and with what is asked of the operator.
     #[must_use]
-    pub fn new(view: BoardView, asks: InboxView) -> Self {
+    pub fn new(view: Board, asks: Asks) -> Self {
         let truth = RwSignal::new(view);
         let inbox = RwSignal::new(asks);
         let asks = Memo::new(move |_| inbox.with(|inbox| inbox.items.clone()));
         let changes = RwSignal::new(Vec::<(u32, Change)>::new());
         let preview = RwSignal::new(None::<Change>);
         let workspace = Memo::new(move |_| truth.with(|view| view.workspace.clone()));
-        let workflow = Memo::new(move |_| truth.with(|view| view.workflow.workflow.clone()));
-        let steps = Memo::new(move |_| truth.with(|view| view.workflow.steps.clone()));
+        let workflow = Memo::new(move |_| truth.with(|view| view.workflow.clone()));
+        let steps = Memo::new(move |_| truth.with(|view| view.steps.clone()));
         let tasks = Memo::new(move |_| {
             let mut tasks = truth.with(|view| view.tasks.clone());
             changes.with(|changes| {
@@ -111,7 +111,7 @@ impl Workbench {
                 pairs.collect::<BTreeMap<_, _>>()
             })
         });
-        let last = Memo::new(move |_| steps.with(|steps| last_step(steps).map(|step| step.id)));
+        let last = Memo::new(move |_| truth.with(|view| view.last_step));
         let marks = Memo::new(move |_| {
             tasks.with(|tasks| {
                 let pairs = tasks
@@ -120,7 +120,7 @@ impl Workbench {
                 pairs.collect::<BTreeMap<_, _>>()
             })
         });
-        let parts = Memo::new(move |_| by_parent(&tasks.read(), &marks.read()));
+        let parts = Memo::new(move |_| by_parent(&by_id.read(), &marks.read()));
         let nodes = Memo::new(move |_| {
             tasks.with(|tasks| {
                 let places = places_in_line(tasks);
@@ -131,19 +131,18 @@ impl Workbench {
             })
         });
         let stuck = Memo::new(move |_| {
-            let marks = marks.read();
-            let mut stuck: Vec<_> = by_id
-                .read()
-                .values()
-                .filter_map(|task| {
-                    let mark = *marks.get(&task.id)?;
-                    let waits = needs_operator(mark) && !asks_something(mark);
-                    waits.then_some((mark, task.updated_at, task.id))
-                })
-                .collect();
+            let (marks, tasks) = (marks.read(), by_id.read());
+            let is_stuck = |mark: TaskMark| needs_operator(mark) && !asks_something(mark);
+            let stuck = marks.iter().filter(|(_, mark)| is_stuck(**mark));
+            let mut stuck: Vec<TaskId> = stuck.map(|(id, _)| *id).collect();
             // The worst first; within a kind, who waits longest.
-            stuck.sort();
-            stuck.into_iter().map(|(.., id)| id).collect::<Vec<_>>()
+            by_rank(&mut stuck, &|id| {
+                tasks.get(&id).map_or(0, |task| task.updated_at.millis())
+            });
+            by_rank(&mut stuck, &|id| {
+                marks.get(&id).map_or(0, |mark| *mark as i64)
+            });
+            stuck
         });
         let needs = Memo::new(move |_| asks.with(Vec::len) + stuck.with(Vec::len));
         Self {
@@ -356,7 +355,7 @@ impl Workbench {
                 .try_update_value(|state| *state = Reading::No);
             match answer {
                 Ok(view) => {
-                    let is_newer = |old: &InboxView| view.as_of >= old.as_of;
+                    let is_newer = |old: &Asks| view.as_of >= old.as_of;
                     if self.inbox.try_with_untracked(is_newer) == Some(true) {
                         self.inbox.set(view);
                     }
@@ -370,22 +369,22 @@ impl Workbench {
     }
 
     /// Takes away what was just answered; the next reading says the same.
-    pub fn settled(self, is_it: impl Fn(&InboxItem) -> bool) {
+    pub fn settled(self, key: &str) {
         let _ = self
             .inbox
-            .try_update(|inbox| inbox.items.retain(|item| !is_it(item)));
+            .try_update(|inbox| inbox.items.retain(|asked| asked.key != key));
         self.reload_asks();
     }
 
     async fn read(self) -> Result<(), AppError> {
         let shown = self
             .truth
-            .try_with_untracked(|view| (view.workspace.id, view.workflow.workflow.id));
+            .try_with_untracked(|view| (view.workspace.id, view.workflow.id));
         let Some((workspace, workflow)) = shown else {
             return Ok(());
         };
         let view = board_page(Some(workspace), Some(workflow)).await?;
-        let is_newer = |old: &BoardView| view.as_of >= old.as_of;
+        let is_newer = |old: &Board| view.as_of >= old.as_of;
         if self.truth.try_with_untracked(is_newer) == Some(true) {
             self.truth.set(view);
         }
@@ -434,17 +433,18 @@ pub fn use_workbench() -> Workbench {
 }
 
 fn by_parent(
-    tasks: &[TaskView],
+    tasks: &BTreeMap<TaskId, TaskView>,
     marks: &BTreeMap<TaskId, TaskMark>,
 ) -> BTreeMap<TaskId, Vec<TaskMark>> {
-    let mut children: Vec<&TaskView> = tasks
-        .iter()
-        .filter(|task| task.parent_id.is_some())
-        .collect();
-    children.sort_by_key(|task| (task.created_at, task.id));
+    // In the order of their ids, which decides between those of the same instant.
+    let mut children: Vec<TaskId> = tasks.keys().copied().collect();
+    by_rank(&mut children, &|id| {
+        tasks.get(&id).map_or(0, |task| task.created_at.millis())
+    });
     let mut parts: BTreeMap<TaskId, Vec<TaskMark>> = BTreeMap::new();
     for child in children {
-        if let (Some(parent), Some(mark)) = (child.parent_id, marks.get(&child.id)) {
+        let parent = tasks.get(&child).and_then(|task| task.parent_id);
+        if let (Some(parent), Some(mark)) = (parent, marks.get(&child)) {
             parts.entry(parent).or_default().push(*mark);
         }
     }

@@ -1,0 +1,58 @@
+// Parts of the app that lie in files of their own: they come when they are shown, and not before.
+import { hydrated } from "../support/checks.ts";
+import { createTask } from "../support/story.ts";
+import { expect, test } from "../support/test.ts";
+
+const TASK_PART = /\.split_task\.wasm$/;
+
+test("the board does not fetch the page of a task; a link to one does, and so does its address", async ({ page, api }) => {
+  const task = await createTask(api, { title: "In a part of its own", start_agent: false });
+  const fetched: string[] = [];
+  page.on("request", (request) => fetched.push(new URL(request.url()).pathname));
+
+  await page.goto("/");
+  await hydrated(page);
+  expect(fetched.filter((path) => TASK_PART.test(path))).toEqual([]);
+
+  await page.getByRole("link", { name: task.title }).first().click();
+  await expect(page.getByTestId("chat-input")).toBeVisible();
+  expect(fetched.filter((path) => TASK_PART.test(path))).toHaveLength(1);
+
+  // Rendered by the server, the page names its part to the browser before any script runs.
+  await page.goto(`/tasks/${task.id}`);
+  const hint = page.locator('link[rel="preload"][href*="split_task"]');
+  await expect(hint).toHaveCount(1);
+  await hydrated(page);
+  await page.getByTestId("chat-input").fill("It listens.");
+  await expect(page.getByTestId("chat-send")).toBeEnabled();
+});
+
+test("a part that does not come can be asked for again", async ({ page, api, faults }) => {
+  const task = await createTask(api, { title: "Comes at the second try", start_agent: false });
+  await page.goto("/");
+  await hydrated(page);
+  faults.allow(/Failed to fetch|Failed to load resource/);
+  await page.route(TASK_PART, (route) => route.abort());
+  await page.getByRole("link", { name: task.title }).first().click();
+  const alert = page.getByRole("main").getByRole("alert");
+  await expect(alert).toBeVisible();
+  await page.unroute(TASK_PART);
+  await alert.getByRole("button", { name: "Try again" }).click();
+  await expect(page.getByTestId("chat-input")).toBeVisible();
+  await expect(alert).toHaveCount(0);
+});
+
+test("a dialog that is opened before its form is there gives the focus to the form", async ({ page }) => {
+  let release = () => {};
+  const released = new Promise<void>((resolve) => (release = resolve));
+  await page.route(/\.split_dialogs\.wasm$/, async (route) => {
+    await released;
+    await route.continue();
+  });
+  await page.goto("/");
+  await hydrated(page);
+  await page.keyboard.press("c");
+  await expect(page.getByTestId("create-task-dialog").getByRole("status")).toBeVisible();
+  release();
+  await expect(page.getByTestId("task-title-input")).toBeFocused();
+});
