@@ -248,11 +248,12 @@ mod tests {
             .parse_all(wasm)
             .for_each(|part| drop(part.unwrap()));
         let found = read(wasm).unwrap();
-        let traps = (0..).zip(&found.bodies).filter_map(|(number, body)| {
-            wasm[body.clone()]
-                .starts_with(&[NO_LOCALS, UNREACHABLE])
-                .then(|| found.names[&number])
-        });
+        let is_trap =
+            |body: &Range<usize>| wasm[body.clone()].starts_with(&[NO_LOCALS, UNREACHABLE]);
+        let traps = (0..)
+            .zip(&found.bodies)
+            .filter(|(_, body)| is_trap(body))
+            .map(|(number, _)| found.names[&number]);
         let (relocations, _) = found.relocations.unwrap();
         let symbols = relocations.entries().into_iter();
         (
