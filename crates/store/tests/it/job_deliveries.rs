@@ -4,7 +4,7 @@ use domain::job::{ChunkState, Delivery, DeliveryKind, JobId};
 use store::Write;
 use store::job_deliveries::{insert, notice_due, of_job, postpone, settle, take_notices};
 
-fn piece(job_id: JobId, kind: DeliveryKind, chunk_no: i64) -> Delivery {
+pub(crate) fn piece(job_id: JobId, kind: DeliveryKind, chunk_no: i64) -> Delivery {
     Delivery {
         job_id,
         kind,

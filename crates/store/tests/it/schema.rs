@@ -9,6 +9,8 @@ use domain::clarification::ClarificationStatus;
 use domain::dependency::LaunchIntent;
 use domain::effect::EffectKind;
 use domain::event::{EventKind, NewEvent};
+use domain::job::effects::ToolCallState;
+use domain::job::{ChunkState, DeliveryKind, JobStatus, Phase};
 use domain::message::{AuthorType, MessageType};
 use domain::permission::PermissionStatus;
 use domain::plan::PlanAuthorKind;
@@ -33,6 +35,11 @@ fn words() -> BTreeMap<(&'static str, &'static str), BTreeSet<&'static str>> {
         };
     }
     BTreeMap::from([
+        (("ai_jobs", "status"), of!(JobStatus)),
+        (("ai_jobs", "phase"), of!(Phase)),
+        (("ai_job_deliveries", "kind"), of!(DeliveryKind)),
+        (("ai_job_deliveries", "state"), of!(ChunkState)),
+        (("ai_job_tool_calls", "state"), of!(ToolCallState)),
         (("steps", "stage_type"), of!(StageType)),
         (("tasks", "state"), of!(TaskState)),
         (("tasks", "priority"), of!(Priority)),
@@ -137,7 +144,11 @@ async fn full_world(db: &TestDb) -> World {
     world.put_bundle(bundle(&session, "key")).await;
     world.put_permission(permission(&session)).await;
     let now = crate::world::at(0);
+    let job = crate::jobs::stored(&db.store, &crate::jobs::job("u", "aij_1")).await;
     write(&db.store, async |tx| {
+        let piece = crate::job_deliveries::piece(job.id, DeliveryKind::Answer, 0);
+        store::job_deliveries::insert(tx, &piece, now).await?;
+        store::job_effects::begin_call(tx, job.id, "tool", "hash", "key", now).await?;
         let signal = StepSignal {
             summary: "done".to_owned(),
             handoff: None,
