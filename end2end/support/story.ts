@@ -66,7 +66,26 @@ export async function messages(api: Api, task: string): Promise<Message[]> {
   return (await api.get<{ messages: Message[] }>(`/task-sessions/${primary_session_id}/messages?limit=100`)).messages;
 }
 
-/** Waits until the task's agent is idle. */
+/** Waits until the task's agent has said something that contains `text`, and returns that message. */
+export async function untilSaid(api: Api, task: string, text: string): Promise<Message> {
+  let found: Message | undefined;
+  await expect
+    .poll(
+      async () => {
+        const said = (await messages(api, task)).filter((message) => message.author_type === "agent");
+        found = said.find((message) => message.content.includes(text));
+        return found ? text : said.map((message) => message.content);
+      },
+      { message: `the agent says "${text}"`, timeout: 60_000 },
+    )
+    .toBe(text);
+  return found as Message;
+}
+
+/**
+ * Waits until the task's agent is idle. It is idle too while it waits for an operator's answer and before a message has
+ * reached it: what has to have happened after an answer or a message is asked for with {@link untilSaid}.
+ */
 export async function untilIdle(api: Api, task: string): Promise<void> {
   await expect
     .poll(async () => (await getTask(api, task)).primary_session_state, { timeout: 60_000 })

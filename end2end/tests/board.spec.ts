@@ -1,7 +1,7 @@
 // The board and the demo, from the button to the finished child.
 import { expectAccessible, expectNoOverflow, hydrated } from "../support/checks.ts";
 import { Server } from "../support/server.ts";
-import { createTask, getTask, untilIdle } from "../support/story.ts";
+import { createTask, getTask, untilIdle, untilSaid } from "../support/story.ts";
 import { expect, test } from "../support/test.ts";
 
 test("an empty board offers the demo, and the demo plays to its end", async ({ page }) => {
@@ -70,7 +70,7 @@ test("what an agent says arrives without a reload, also after a lost connection"
   await context.setOffline(true);
   await untilIdle(api, task.id);
   await api.post(`/tasks/${task.id}/messages`, { content: 'e2e:message("Said meanwhile.")' });
-  await untilIdle(api, task.id);
+  await untilSaid(api, task.id, "Said meanwhile.");
   await context.setOffline(false);
   await expect(page.getByText("Said meanwhile.", { exact: true })).toBeVisible({ timeout: 45_000 });
 });

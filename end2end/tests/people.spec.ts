@@ -2,7 +2,7 @@
 import { Api } from "../support/api.ts";
 import { expectAccessible, expectNoOverflow, hydrated } from "../support/checks.ts";
 import { Server } from "../support/server.ts";
-import { createTask, getTask, messages, untilIdle } from "../support/story.ts";
+import { createTask, getTask, untilIdle, untilSaid } from "../support/story.ts";
 import { expect, test } from "../support/test.ts";
 
 const asks = (question: Record<string, unknown>) =>
@@ -48,10 +48,7 @@ test("a bundle is answered one question at a time and sent as one", async ({ pag
   await expectNoOverflow(page, [320, 1440]);
   await submit.click();
   await expect(overlay).toBeHidden();
-  await untilIdle(api, task.id);
-  const said = (await messages(api, task.id)).at(-1);
-  expect(said?.content).toContain("SQLite");
-  expect(said?.content).toContain("MIT, since it is short");
+  expect((await untilSaid(api, task.id, "MIT, since it is short")).content).toContain("SQLite");
   await expect(page.getByTestId("clarification-record")).toHaveCount(2);
   await expect(page.getByTestId("chat-input")).toHaveValue("Not sent yet");
 });
@@ -67,8 +64,7 @@ test("a question may offer its options alone", async ({ page, api }) => {
   await expect(overlay.getByTestId("clarification-custom-input")).toHaveCount(0);
   await overlay.getByTestId("clarification-option").filter({ hasText: "Postgres" }).click();
   await overlay.getByTestId("clarification-submit").click();
-  await untilIdle(api, task.id);
-  expect((await messages(api, task.id)).at(-1)?.content).toContain("Postgres");
+  await untilSaid(api, task.id, "Postgres");
 });
 
 test("the inbox lists everything that waits, oldest first, and is answered in place", async ({ page, request }) => {
@@ -105,9 +101,8 @@ test("the inbox lists everything that waits, oldest first, and is answered in pl
     await items.first().getByTestId("permission-option").first().click();
     await expect(items).toHaveCount(0);
     await expect(page).not.toHaveTitle(/^\(/);
-    await untilIdle(api, first.id);
+    await untilSaid(api, first.id, "SQLite");
     await untilIdle(api, second.id);
-    expect((await messages(api, first.id)).at(-1)?.content).toContain("SQLite");
   } finally {
     await server.dispose();
   }
