@@ -227,7 +227,7 @@ async fn create_token(args: TokenArgs) -> anyhow::Result<()> {
     let board = Board::new(store.clone(), Clock::system(), config.board_settings());
     let created = board.token_create(&Actor::Operator, &args.name).await;
     store.close().await;
-    let (_, token) = created.map_err(board::BoardError::into_refusal)?;
+    let token = created.map_err(board::BoardError::into_refusal)?.token;
     say(
         std::io::stdout(),
         &format!(

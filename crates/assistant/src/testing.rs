@@ -39,6 +39,8 @@ pub enum Say {
     Status(u16, Vec<(&'static str, String)>, String),
     /// Words, and the connection is closed in the middle of them.
     HalfClosed(String),
+    /// What it says, after it has thought for a while.
+    Late(Duration, Box<Say>),
     /// No answer, and the connection stays open.
     Silence,
     /// The beginning of an answer, and then nothing, and the connection stays open.
@@ -372,6 +374,10 @@ async fn answer(kind: Kind, streamed: bool, say: Say) -> Response {
             }
             response.body(Body::from(body)).expect("a response")
         }
+        Say::Late(after, say) => {
+            tokio::time::sleep(after).await;
+            Box::pin(answer(kind, streamed, *say)).await
+        }
         Say::Silence => std::future::pending().await,
         Say::SilenceWithin(words) => {
             body(mime, pieces(half(words)).chain(futures::stream::pending()))
@@ -429,6 +435,7 @@ impl<'a> Parts<'a> {
             Say::Refusal(reason) => ("", &[][..], Some(reason.as_str()), false),
             Say::Status(..)
             | Say::HalfClosed(_)
+            | Say::Late(..)
             | Say::Silence
             | Say::SilenceWithin(_)
             | Say::Garbage(_) => ("", &[][..], None, false),

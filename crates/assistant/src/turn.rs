@@ -13,9 +13,9 @@ use crate::intent::{detect_action_intent, is_consent};
 use crate::preview::PendingConfirmation;
 use crate::prose;
 use crate::toolbox::{CallContext, Ending, ToolAnswer, ToolSpec, Toolbox};
+use domain::digest::sha256_hex;
 use domain::job::effects::args_hash;
 use serde_json::{Map, Value};
-use sha2::{Digest, Sha256};
 use std::collections::{HashMap, HashSet};
 use std::time::Duration;
 use tokio::sync::mpsc;
@@ -545,12 +545,9 @@ fn note_of(calls: &[ToolCall]) -> String {
 }
 
 fn idempotency_key(job: &str, tool: &str, arguments_hash: &str) -> String {
-    let digest = Sha256::digest(format!("{job}\0{tool}\0{arguments_hash}").as_bytes());
-    digest
-        .iter()
-        .take(16)
-        .map(|byte| format!("{byte:02x}"))
-        .collect()
+    let mut key = sha256_hex(&format!("{job}\0{tool}\0{arguments_hash}"));
+    key.truncate(32);
+    key
 }
 
 /// Cuts a long result, and says so.

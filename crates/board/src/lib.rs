@@ -33,6 +33,7 @@ mod launch;
 mod launches;
 mod messages;
 mod moves;
+mod operators;
 mod outgoing;
 mod pages;
 mod papers;

@@ -1,11 +1,12 @@
 //! Tokens: random, shown once, kept as hashes. The hash is what is compared, so a comparison cannot leak the token.
 
 use crate::{Actor, Board, Result};
+use domain::digest::{hex, sha256_hex};
 use domain::error::Refusal;
 use domain::ids::TokenId;
+use domain::operator::{NewToken, TokenView};
 use domain::question::check_length;
 use rand::TryRng;
-use sha2::{Digest, Sha256};
 
 /// Tells our tokens apart in logs of other programs and in secret scanners.
 const PREFIX: &str = "fd_";
@@ -20,14 +21,8 @@ pub(crate) fn generate() -> String {
     format!("{PREFIX}{}", hex(&bytes))
 }
 
-/// The form in which a token is kept.
-pub(crate) fn hash(token: &str) -> String {
-    hex(&Sha256::digest(token.as_bytes()))
-}
-
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
-}
+/// How often the use of a token is written down, in milliseconds: a write each call would cost more than the call.
+const TOUCH_EVERY_MS: i64 = 60_000;
 
 impl Board {
     /// Who calls with this bearer token; `None` for one that is unknown or revoked.
@@ -35,18 +30,27 @@ impl Board {
         if !token.starts_with(PREFIX) {
             return Ok(None);
         }
-        let hash = hash(token);
+        let hash = sha256_hex(token);
         let mut db = self.snapshot().await?;
         if let Some((task, session)) = store::tokens::find_session(&mut db, &hash).await? {
             return Ok(Some(Actor::Agent { task, session }));
         }
-        Ok(store::tokens::find_access(&mut db, &hash)
-            .await?
-            .map(|token| Actor::External { token }))
+        let Some((token, used)) = store::tokens::find_access(&mut db, &hash).await? else {
+            return Ok(None);
+        };
+        drop(db);
+        let now = self.clock.now();
+        if used.is_none_or(|used| used.plus_millis(TOUCH_EVERY_MS) <= now) {
+            let mut work = self.begin().await?;
+            let now = work.now;
+            store::tokens::touch_access(&mut work.tx, token, now).await?;
+            work.commit().await?;
+        }
+        Ok(Some(Actor::External { token }))
     }
 
     /// Makes an access token for an outside client and gives it; it cannot be read again.
-    pub async fn token_create(&self, actor: &Actor, name: &str) -> Result<(TokenId, String)> {
+    pub async fn token_create(&self, actor: &Actor, name: &str) -> Result<NewToken> {
         actor.require_operator()?;
         let name = name.trim();
         if name.is_empty() {
@@ -58,8 +62,36 @@ impl Board {
         let (id, token) = (TokenId::new(), generate());
         let mut work = self.begin().await?;
         let now = work.now;
-        store::tokens::insert_access(&mut work.tx, id, name, &hash(&token), now).await?;
+        store::tokens::insert_access(&mut work.tx, id, name, &sha256_hex(&token), now).await?;
         work.commit().await?;
-        Ok((id, token))
+        let info = TokenView {
+            id,
+            name: name.to_owned(),
+            created_at: now,
+            last_used_at: None,
+            revoked_at: None,
+        };
+        Ok(NewToken { info, token })
+    }
+
+    /// All access tokens, newest first, also those that were revoked.
+    pub async fn token_list(&self, actor: &Actor) -> Result<Vec<TokenView>> {
+        actor.require_operator()?;
+        Ok(store::tokens::list_access(&mut self.snapshot().await?).await?)
+    }
+
+    /// Revokes an access token: the next call with it is refused. Revoking it again changes nothing.
+    ///
+    /// # Errors
+    ///
+    /// When there is no such token.
+    pub async fn token_revoke(&self, actor: &Actor, id: TokenId) -> Result<()> {
+        actor.require_operator()?;
+        let mut work = self.begin().await?;
+        let now = work.now;
+        if !store::tokens::revoke_access(&mut work.tx, id, now).await? {
+            return Err(Refusal::not_found("access token").into());
+        }
+        work.commit().await
     }
 }

@@ -85,6 +85,8 @@ ids! {
     MoveId = "move_id";
     /// A follow-up of a transition, waiting to be carried out.
     EffectId = "effect_id";
+    /// An operator's account.
+    OperatorId = "operator_id";
     /// A named access token of an outside client.
     TokenId = "token_id";
     /// A task's plan.

@@ -3,6 +3,7 @@
 //! One `pending` question a session; exactly one of answer, supersede and stale ends it, and an ended question stays as it
 //! ended (task-domain section 4). The database holds the same invariants as a partial unique index and as guarded updates.
 
+use crate::digest::hex;
 use crate::effect::EffectKind;
 use crate::error::Refusal;
 use crate::event::EventKind;
@@ -259,11 +260,7 @@ pub fn tool_call_key(turn: TurnId, arguments: &Value, tool_use_id: Option<&str>)
 pub fn arguments_hash(arguments: &Value) -> String {
     let mut hasher = Sha256::new();
     hash_canonical(arguments, &mut hasher);
-    hasher
-        .finalize()
-        .iter()
-        .map(|byte| format!("{byte:02x}"))
-        .collect()
+    hex(&hasher.finalize())
 }
 
 fn hash_canonical(value: &Value, hasher: &mut Sha256) {

@@ -29,6 +29,7 @@ pub mod jobs;
 pub mod launches;
 pub mod messages;
 pub mod moves;
+pub mod operators;
 pub mod permissions;
 pub mod plans;
 pub mod questions;
@@ -44,6 +45,7 @@ pub mod tokens;
 pub mod turns;
 pub mod views;
 pub mod walkthroughs;
+pub mod web_sessions;
 pub mod workflows;
 pub mod workspaces;
 

@@ -3,6 +3,7 @@
 use crate::row::{Columns, text};
 use crate::{Result, Snapshot, Tx};
 use domain::ids::{SessionId, TaskId, TokenId};
+use domain::operator::TokenView;
 use domain::time::Timestamp;
 
 /// Adds a session's token by its hash.
@@ -67,12 +68,58 @@ pub async fn insert_access(
     Ok(())
 }
 
-/// The access token of this hash, unless it was revoked.
-pub async fn find_access(db: &mut Snapshot, hash: &str) -> Result<Option<TokenId>> {
-    sqlx::query("select id from access_tokens where token_hash = $1 and revoked_at is null")
-        .bind(hash)
-        .fetch_optional(db.connection())
-        .await?
-        .map(|row| row.id("id"))
-        .transpose()
+/// The access token of this hash and when it was last used, unless it was revoked.
+pub async fn find_access(
+    db: &mut Snapshot,
+    hash: &str,
+) -> Result<Option<(TokenId, Option<Timestamp>)>> {
+    sqlx::query(
+        "select id, last_used_at from access_tokens where token_hash = $1 and revoked_at is null",
+    )
+    .bind(hash)
+    .fetch_optional(db.connection())
+    .await?
+    .map(|row| Ok((row.id("id")?, row.opt_time("last_used_at")?)))
+    .transpose()
+}
+
+/// All access tokens, newest first, also those that were revoked.
+pub async fn list_access(db: &mut Snapshot) -> Result<Vec<TokenView>> {
+    sqlx::query(
+        "select id, name, created_at, last_used_at, revoked_at from access_tokens order by id desc",
+    )
+    .fetch_all(db.connection())
+    .await?
+    .iter()
+    .map(|row| {
+        Ok(TokenView {
+            id: row.id("id")?,
+            name: row.text("name")?,
+            created_at: row.time("created_at")?,
+            last_used_at: row.opt_time("last_used_at")?,
+            revoked_at: row.opt_time("revoked_at")?,
+        })
+    })
+    .collect()
+}
+
+/// Notes that an access token was shown.
+pub async fn touch_access(tx: &mut Tx, id: TokenId, now: Timestamp) -> Result<()> {
+    sqlx::query("update access_tokens set last_used_at = $1 where id = $2")
+        .bind(now.millis())
+        .bind(id.to_string())
+        .execute(tx.connection())
+        .await?;
+    Ok(())
+}
+
+/// Revokes an access token; the first time stands. Tells whether there is such a token.
+pub async fn revoke_access(tx: &mut Tx, id: TokenId, now: Timestamp) -> Result<bool> {
+    let done =
+        sqlx::query("update access_tokens set revoked_at = coalesce(revoked_at, $1) where id = $2")
+            .bind(now.millis())
+            .bind(id.to_string())
+            .execute(tx.connection())
+            .await?;
+    Ok(done.rows_affected() == 1)
 }

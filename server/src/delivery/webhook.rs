@@ -13,6 +13,7 @@
 use super::settings::WebhookSettings;
 use super::{not_set_up, wire};
 use board::Clock;
+use domain::digest::hex;
 use domain::job::{Delivery, ErrorClass, Failure, Target};
 use hmac::{Hmac, KeyInit, Mac};
 use serde_json::{Value, json};
@@ -117,13 +118,7 @@ pub fn signature(secret: &str, timestamp: &str, body: &str) -> String {
     mac.update(timestamp.as_bytes());
     mac.update(b".");
     mac.update(body.as_bytes());
-    let hex: String = mac
-        .finalize()
-        .into_bytes()
-        .iter()
-        .map(|byte| format!("{byte:02x}"))
-        .collect();
-    format!("sha256={hex}")
+    format!("sha256={}", hex(&mac.finalize().into_bytes()))
 }
 
 #[cfg(test)]

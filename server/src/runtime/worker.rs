@@ -124,5 +124,11 @@ pub(super) async fn housekeeping(board: Board, stop: CancellationToken) {
                 "old events were not dropped"
             ),
         }
+        if let Err(error) = board.web_sessions_prune().await {
+            tracing::error!(
+                error = &error as &dyn std::error::Error,
+                "browsers whose time is over were not forgotten"
+            );
+        }
     }
 }

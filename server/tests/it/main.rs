@@ -21,6 +21,7 @@ mod doors;
 mod feed;
 mod flow;
 mod job_crashes;
+mod job_kill;
 mod jobs;
 mod journey;
 mod kill;

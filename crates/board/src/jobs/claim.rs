@@ -5,6 +5,7 @@ use super::run::Held;
 use super::transition::by_executor;
 use crate::transition::Work;
 use crate::{Board, Result};
+use domain::digest;
 use domain::job::{Job, JobEventType, JobId, JobStatus, Phase};
 use domain::time::Timestamp;
 use serde_json::json;
@@ -160,10 +161,7 @@ impl Work {
         dispatch: Option<i64>,
         worker: &str,
     ) -> Result<Option<Job>> {
-        let token: String = random::<16>()?
-            .iter()
-            .map(|byte| format!("{byte:02x}"))
-            .collect();
+        let token = digest::hex(&random::<16>()?);
         let lease = Lease {
             token: &token,
             worker,

@@ -2,6 +2,7 @@
 
 use crate::Result;
 use crate::transition::Work;
+use domain::digest::sha256_hex;
 use domain::job::event::{NewJobEvent, source};
 use domain::job::{
     Delivery, DeliveryKind, ErrorClass, Job, JobCommand, JobEventType, JobId, JobStatus, chunk,
@@ -9,7 +10,6 @@ use domain::job::{
 };
 use domain::time::Timestamp;
 use serde_json::json;
-use sha2::{Digest, Sha256};
 use store::Write;
 
 impl Work {
@@ -124,8 +124,8 @@ pub(super) fn pieces(job: &Job, kind: DeliveryKind, text: &str, now: Timestamp) 
             job_id: job.id,
             kind,
             chunk_no,
-            body_hash: hash(&body),
-            nonce: hash(&format!("{}:{kind}:{chunk_no}", job.correlation_id))
+            body_hash: sha256_hex(&body),
+            nonce: sha256_hex(&format!("{}:{kind}:{chunk_no}", job.correlation_id))
                 .chars()
                 .take(24)
                 .collect(),
@@ -135,13 +135,6 @@ pub(super) fn pieces(job: &Job, kind: DeliveryKind, text: &str, now: Timestamp) 
             platform_message_id: None,
             next_try_at: now,
         })
-        .collect()
-}
-
-fn hash(text: &str) -> String {
-    Sha256::digest(text.as_bytes())
-        .iter()
-        .map(|byte| format!("{byte:02x}"))
         .collect()
 }
 

@@ -340,7 +340,7 @@ store::on_both_engines! {
     async fn the_operator_and_outside_clients_have_no_question_tool(db: TestDb) {
         let world = World::new(db).await;
         world.family().await;
-        let (token, _) = world.board().token_create(&Actor::Operator, "client").await.unwrap();
+        let token = world.board().token_create(&Actor::Operator, "client").await.unwrap().info.id;
         for actor in [Actor::Operator, Actor::External { token }, Actor::System] {
             refused(
                 world.board().ask_parent(&actor, &question("?"), &json!({}), None).await,

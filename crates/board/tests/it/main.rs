@@ -58,6 +58,7 @@ mod messages;
 mod model;
 mod moves;
 mod nodes;
+mod operators;
 mod papers;
 mod plans;
 mod profiles;

@@ -404,7 +404,8 @@ store::on_both_engines! {
     async fn access_tokens_are_known_by_their_secret_alone(db: TestDb) {
         let world = World::new(db).await;
         let board = world.board();
-        let (id, token) = board.token_create(&Actor::Operator, "ChatGPT").await.unwrap();
+        let made = board.token_create(&Actor::Operator, "ChatGPT").await.unwrap();
+        let (id, token) = (made.info.id, made.token);
         assert_eq!(board.authenticate(&token).await.unwrap(), Some(Actor::External { token: id }));
         for wrong in ["", "fd_", &token[..token.len() - 1], &token.to_uppercase(), "nonsense"] {
             assert_eq!(board.authenticate(wrong).await.unwrap(), None);
@@ -412,5 +413,28 @@ store::on_both_engines! {
         refused(board.token_create(&Actor::External { token: id }, "more").await, ErrorCode::Forbidden);
         refused(board.token_create(&Actor::Operator, " ").await, ErrorCode::Validation);
         assert_eq!(world.count(&format!("access_tokens where token_hash = '{token}'")).await, 0, "kept as a hash");
+    }
+
+    async fn a_revoked_access_token_is_known_no_more_and_its_use_is_noted(db: TestDb) {
+        let world = World::new(db).await;
+        let board = world.board();
+        let made = board.token_create(&Actor::Operator, " Codex ").await.unwrap();
+        let other = board.token_create(&Actor::Operator, "Cursor").await.unwrap();
+        let external = Actor::External { token: made.info.id };
+        assert_eq!((made.info.name.as_str(), made.info.last_used_at), ("Codex", None));
+        for _ in 0..2 {
+            assert_eq!(board.authenticate(&made.token).await.unwrap(), Some(external));
+        }
+        let listed = board.token_list(&Actor::Operator).await.unwrap();
+        assert_eq!(listed.iter().map(|one| one.id).collect::<Vec<_>>(), [other.info.id, made.info.id]);
+        assert!(listed[1].last_used_at.is_some() && listed[0].last_used_at.is_none());
+        refused(board.token_list(&external).await, ErrorCode::Forbidden);
+        refused(board.token_revoke(&external, other.info.id).await, ErrorCode::Forbidden);
+        for _ in 0..2 {
+            board.token_revoke(&Actor::Operator, made.info.id).await.unwrap();
+        }
+        assert_eq!(board.authenticate(&made.token).await.unwrap(), None);
+        assert!(board.authenticate(&other.token).await.unwrap().is_some());
+        refused(board.token_revoke(&Actor::Operator, domain::ids::TokenId::new()).await, ErrorCode::NotFound);
     }
 }

@@ -157,7 +157,7 @@ store::on_both_engines! {
         let world = World::new(db).await;
         let (parent, child, question) = world.waiting_family().await;
         let sibling = world.child(&parent, "Sibling").await;
-        let (token, _) = world.board().token_create(&Actor::Operator, "client").await.unwrap();
+        let token = world.board().token_create(&Actor::Operator, "client").await.unwrap().info.id;
         let to = |step: &str| MoveTask::to(world.step(step));
         for actor in [sibling.actor(), child.actor(), Actor::System, Actor::External { token }] {
             refused(world.board().task_move(&actor, child.task, &to("Done")).await, ErrorCode::Conflict);

@@ -4,6 +4,7 @@
 
 use super::delivery::{Target, TargetKind};
 use super::row::{HISTORY_KEPT, HistoryTurn};
+use crate::digest::hex;
 use crate::error::Refusal;
 use crate::time::Timestamp;
 use serde_json::Value;
@@ -195,11 +196,8 @@ impl CorrelationId {
     /// `aij_`, the time in base 36, and ten random bytes in hexadecimal.
     #[must_use]
     pub fn new(now: Timestamp, random: [u8; 10]) -> Self {
-        let mut text = format!("aij_{}_", base36(now.millis().max(0).unsigned_abs()));
-        for byte in random {
-            text.push_str(&format!("{byte:02x}"));
-        }
-        Self(text)
+        let time = base36(now.millis().max(0).unsigned_abs());
+        Self(format!("aij_{time}_{}", hex(&random)))
     }
 
     /// The text.

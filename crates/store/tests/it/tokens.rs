@@ -1,6 +1,9 @@
 use crate::world::{UNICODE, World, assert_invariant, assert_unique, at, read, write};
 use domain::ids::{SessionId, TokenId};
-use store::tokens::{find_access, find_session, insert_access, insert_session, revoke_session};
+use store::tokens::{
+    find_access, find_session, insert_access, insert_session, list_access, revoke_access,
+    revoke_session, touch_access,
+};
 
 store::on_both_engines! {
     async fn a_sessions_token_speaks_for_it_until_it_is_revoked(db: TestDb) {
@@ -45,13 +48,21 @@ store::on_both_engines! {
         assert_unique(add(TokenId::new(), "a", "hash").await);
         assert_invariant(add(TokenId::new(), "", "empty name").await);
         let found = async |hash: &str| read(&db.store, async |db| find_access(db, hash).await).await;
-        assert_eq!(found("hash").await, Some(id));
-        assert_eq!(found("other").await, Some(other));
+        assert_eq!(found("hash").await, Some((id, None)));
+        assert_eq!(found("other").await, Some((other, None)));
         assert_eq!(found("unknown").await, None);
         let stored =
             read(&db.store, async |db| db.fetch_raw("select name, last_used_at from access_tokens limit 1").await).await;
         assert_eq!(stored, [vec![Some(UNICODE.to_owned()), None]]);
-        crate::world::execute(&db.store, "update access_tokens set revoked_at = 5 where token_hash = 'hash'").await.unwrap();
+        write(&db.store, async |tx| touch_access(tx, id, at(3)).await).await.unwrap();
+        assert_eq!(found("hash").await, Some((id, Some(at(3)))));
+        for now in [at(5), at(6)] {
+            assert!(write(&db.store, async |tx| revoke_access(tx, id, now).await).await.unwrap());
+        }
+        assert!(!write(&db.store, async |tx| revoke_access(tx, TokenId::new(), at(7)).await).await.unwrap());
         assert_eq!(found("hash").await, None);
+        let listed = read(&db.store, async |db| list_access(db).await).await;
+        let times: Vec<_> = listed.iter().map(|one| (one.id, one.last_used_at, one.revoked_at)).collect();
+        assert_eq!(times, [(other, None, None), (id, Some(at(3)), Some(at(5)))], "the first revocation stands");
     }
 }

@@ -44,6 +44,16 @@ impl Data {
     }
 }
 
+/// A running worker of AI jobs.
+pub(crate) struct Worker(Child);
+
+impl Worker {
+    /// `kill -9`, and wait until it is gone.
+    pub(crate) async fn kill(mut self) {
+        self.0.kill().await.expect("killed");
+    }
+}
+
 /// A running server.
 pub(crate) struct Server {
     child: Child,
@@ -100,6 +110,45 @@ impl Server {
     /// `kill -9`, and wait until it is gone.
     pub(crate) async fn kill(mut self) {
         self.child.kill().await.expect("killed");
+    }
+
+    /// Starts a worker of this server's AI jobs.
+    pub(crate) fn worker(&self, key: &str) -> Worker {
+        #[expect(clippy::disallowed_methods, reason = "the worker itself is under test")]
+        let mut command = Command::new(env!("CARGO_BIN_EXE_flightdeck"));
+        let child = command
+            .args(["worker", "--api-base", &self.base])
+            .env("AI_AUTOPILOT_INTERNAL_KEY", key)
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .kill_on_drop(true)
+            .spawn()
+            .expect("the worker starts");
+        Worker(child)
+    }
+
+    /// A request to the endpoints of AI jobs, with the internal key.
+    pub(crate) async fn jobs(
+        &self,
+        key: &str,
+        method: reqwest::Method,
+        path: &str,
+        body: Option<Value>,
+    ) -> Value {
+        let mut request = self
+            .client
+            .request(method, format!("{}/api{path}", self.base))
+            .bearer_auth(key)
+            .timeout(DEADLINE);
+        if let Some(body) = body {
+            request = request.json(&body);
+        }
+        let response = request.send().await.expect("the server answers");
+        let status = response.status();
+        let text = response.text().await.expect("a body");
+        assert!(status.is_success(), "{path}: {status} {text}");
+        serde_json::from_str(&text).expect("JSON")
     }
 
     pub(crate) async fn get(&self, path: &str) -> Value {

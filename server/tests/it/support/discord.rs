@@ -9,8 +9,10 @@ use axum::routing::post;
 use serde_json::{Value, json};
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
+use tokio::time::sleep;
 
 pub(crate) const TOKEN: &str = "bot-token-of-the-test";
 
@@ -37,6 +39,8 @@ struct World {
     next: VecDeque<Prepared>,
     /// Messages that a channel takes before its bucket is empty.
     bucket: Option<usize>,
+    /// How long a message takes to arrive, and its answer to come back.
+    way: Duration,
     next_id: u64,
 }
 
@@ -109,6 +113,11 @@ impl DiscordServer {
             .push_back((status, headers, body));
     }
 
+    /// A message takes so long to arrive, and its answer as long to come back.
+    pub(crate) fn slow_down(&self, way: Duration) {
+        self.world.lock().unwrap().way = way;
+    }
+
     /// Each channel takes so many messages, and then says that it is used up.
     pub(crate) fn limit(&self, messages: usize) {
         self.world.lock().unwrap().bucket = Some(messages);
@@ -176,8 +185,15 @@ async fn send(
     headers: HeaderMap,
     body: String,
 ) -> Response {
-    let mut world = world.lock().unwrap();
-    if let Some(reply) = before(&mut world, &headers) {
+    let way = world.lock().unwrap().way;
+    sleep(way).await;
+    let reply = take(&mut world.lock().unwrap(), channel, &headers, &body);
+    sleep(way).await;
+    reply
+}
+
+fn take(world: &mut World, channel: String, headers: &HeaderMap, body: &str) -> Response {
+    if let Some(reply) = before(world, headers) {
         return reply;
     }
     let Some(user) = world
@@ -195,7 +211,7 @@ async fn send(
             "Cannot send messages to this user",
         );
     }
-    let body: Value = serde_json::from_str(&body).unwrap_or_default();
+    let body: Value = serde_json::from_str(body).unwrap_or_default();
     let content = body["content"].as_str().unwrap_or_default();
     let nonce = body["nonce"].as_str().unwrap_or_default();
     let too_long = content.chars().count() > 2000 || nonce.chars().count() > 25;

@@ -158,12 +158,11 @@ impl TestApp {
 
     /// An access token of an outside client.
     pub(crate) async fn access_token(&self) -> String {
-        let (_, token) = self
-            .board()
+        self.board()
             .token_create(&Actor::Operator, "a test")
             .await
-            .unwrap();
-        token
+            .unwrap()
+            .token
     }
 
     /// Waits until the answer to a `GET` is as wished.
