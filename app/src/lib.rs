@@ -31,6 +31,8 @@ pub mod prefs;
 pub mod rich;
 #[cfg(feature = "ssr")]
 pub mod shell;
+#[cfg(feature = "ssr")]
+pub mod sign_in;
 pub mod title;
 pub mod viewport;
 

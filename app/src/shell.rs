@@ -83,7 +83,8 @@ pub fn content_security_policy(nonce: &str) -> String {
     )
 }
 
-fn set_headers(nonce: &str) {
+/// Puts onto the answer what a document of ours may load.
+pub(crate) fn set_headers(nonce: &str) {
     // Absent when a test renders the shell without a server.
     let Some(response) = use_context::<ResponseOptions>() else {
         return;

@@ -1,5 +1,5 @@
 // A Flightdeck of one's own: a free port, an empty data folder, gone afterwards.
-import { type ChildProcess, spawn } from "node:child_process";
+import { type ChildProcess, spawn, spawnSync } from "node:child_process";
 import { existsSync } from "node:fs";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -9,6 +9,13 @@ import { createInterface } from "node:readline";
 const project = path.resolve(import.meta.dirname, "../..");
 const START_LIMIT_MS = 30_000;
 const STOP_LIMIT_MS = 15_000;
+
+/** The program under test. */
+function binary(): string {
+  const found = process.env.FLIGHTDECK_BIN ?? path.join(project, "target/debug/flightdeck");
+  if (!existsSync(found)) throw new Error(`${found} is missing; run \`cargo xtask e2e\``);
+  return found;
+}
 
 export class Server {
   private constructor(
@@ -21,10 +28,8 @@ export class Server {
 
   /** Starts one. Several can run at once. Given a `dataDir`, it continues there, and the folder is the caller's. */
   static async start(options: { dataDir?: string; args?: string[]; env?: Record<string, string> } = {}): Promise<Server> {
-    const binary = process.env.FLIGHTDECK_BIN ?? path.join(project, "target/debug/flightdeck");
-    if (!existsSync(binary)) throw new Error(`${binary} is missing; run \`cargo xtask e2e\``);
     const dataDir = options.dataDir ?? (await mkdtemp(path.join(tmpdir(), "flightdeck-e2e-")));
-    const child = spawn(binary, ["serve", "--addr", "127.0.0.1:0", "--data-dir", dataDir, ...(options.args ?? [])], {
+    const child = spawn(binary(), ["serve", "--addr", "127.0.0.1:0", "--data-dir", dataDir, ...(options.args ?? [])], {
       cwd: project,
       env: { ...process.env, ...options.env },
       stdio: ["ignore", "pipe", "pipe"],
@@ -53,6 +58,16 @@ export class Server {
       createInterface({ input: child.stderr }).on("line", read);
     });
     return new Server(url, dataDir, child, output);
+  }
+
+  /** Makes an operator's account, beside the running server. */
+  makeOperator(name: string, password: string): void {
+    const made = spawnSync(binary(), ["operator", "create", "--name", name, "--data-dir", this.dataDir], {
+      cwd: project,
+      input: `${password}\n`,
+      encoding: "utf8",
+    });
+    if (made.status !== 0) throw new Error(`the account was not made: ${made.stderr}`);
   }
 
   /** The last lines it printed. */

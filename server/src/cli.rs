@@ -1,16 +1,17 @@
 //! The subcommands of `flightdeck`.
 
+mod accounts;
+
 use crate::config::{Config, LogFormat, Overrides};
 use crate::jobs::worker::{Worker, WorkerConfig};
-use crate::{assistant, data_dir, log, serve};
-use board::{Actor, Board, Clock};
+use crate::{assistant, log, serve};
+use accounts::{OperatorCommand, TokenCommand};
 use clap::{Args, Parser, Subcommand};
 use std::ffi::OsString;
 use std::io::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
-use store::Store;
 use tokio_util::sync::CancellationToken;
 
 /// A self-hosted board on which operators delegate work to coding agents.
@@ -40,6 +41,11 @@ enum Command {
     Token {
         #[command(subcommand)]
         command: TokenCommand,
+    },
+    /// Manage the accounts of operators; without any, the person at the machine is the operator
+    Operator {
+        #[command(subcommand)]
+        command: OperatorCommand,
     },
     /// Run an agent so that it ends together with whoever started it
     #[command(hide = true)]
@@ -109,42 +115,14 @@ struct AssistantArgs {
     history_dir: Option<PathBuf>,
 }
 
-#[derive(Debug, Subcommand)]
-enum TokenCommand {
-    /// Make an access token and print it, alone on the last line; it cannot be shown again
-    Create(TokenArgs),
-}
-
-#[derive(Debug, Args)]
-struct TokenArgs {
-    /// Which client the token is for
-    #[arg(long)]
-    name: String,
-    /// Folder of the server's data
-    #[arg(long, value_name = "DIR", env = "FLIGHTDECK_DATA_DIR")]
-    data_dir: Option<PathBuf>,
-    /// The server's database, when it is not the one in its data folder
-    #[arg(
-        long,
-        value_name = "URL",
-        env = "FLIGHTDECK_DATABASE_URL",
-        hide_env_values = true
-    )]
-    database_url: Option<String>,
-    /// Settings file; flightdeck.toml in the current folder when there is one
-    #[arg(long, value_name = "FILE", env = "FLIGHTDECK_CONFIG")]
-    config: Option<PathBuf>,
-}
-
 /// Reads the command line and does what it says.
 #[must_use]
 pub fn main() -> ExitCode {
     let done = match Cli::parse().command {
         Command::Serve(args) => run_serve(*args),
         Command::Worker(args) => run_worker(args),
-        Command::Token {
-            command: TokenCommand::Create(args),
-        } => block_on(create_token(args)),
+        Command::Token { command } => block_on(accounts::token(command)),
+        Command::Operator { command } => block_on(accounts::operator(command)),
         // All of these read standard input from a thread that nothing can end: hence the exit.
         Command::DemoAgent(args) => match block_on(agents::demo::run(demo_options(args))) {
             Ok(()) => std::process::exit(0),
@@ -214,30 +192,6 @@ fn run_assistant(args: AssistantArgs) -> anyhow::Result<()> {
     block_on(assistant::agent::run(args.history_dir))
 }
 
-async fn create_token(args: TokenArgs) -> anyhow::Result<()> {
-    let config = Config::load(Overrides {
-        data_dir: args.data_dir,
-        database_url: args.database_url,
-        config: args.config,
-        ..Overrides::default()
-    })?;
-    // No lock: tokens may be made beside a running server.
-    data_dir::create(&config.data_dir)?;
-    let store = Store::open(&config.store_options()).await?;
-    let board = Board::new(store.clone(), Clock::system(), config.board_settings());
-    let created = board.token_create(&Actor::Operator, &args.name).await;
-    store.close().await;
-    let token = created.map_err(board::BoardError::into_refusal)?.token;
-    say(
-        std::io::stdout(),
-        &format!(
-            "Access token for \"{}\", to be sent as \"Authorization: Bearer …\". It is not shown again:\n{token}",
-            args.name.trim()
-        ),
-    );
-    Ok(())
-}
-
 fn demo_options(args: DemoArgs) -> agents::demo::Options {
     let usual = agents::demo::Options::default();
     agents::demo::Options {
@@ -262,7 +216,7 @@ fn block_on<T>(work: impl Future<Output = anyhow::Result<T>>) -> anyhow::Result<
 }
 
 /// A line for whoever started us. That nobody reads it is no reason to fail.
-fn say(mut out: impl Write, line: &str) {
+pub(crate) fn say(mut out: impl Write, line: &str) {
     let _ = writeln!(out, "{line}").and_then(|()| out.flush());
 }
 

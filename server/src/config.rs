@@ -2,6 +2,7 @@
 
 use crate::delivery::DeliverySettings;
 use crate::jobs::{JobFile, JobOverrides, JobsConfig};
+use crate::public_url::PublicUrl;
 use anyhow::{Context, bail};
 use clap::{Args, ValueEnum};
 use domain::guards::Guards;
@@ -30,6 +31,9 @@ pub struct Overrides {
     /// Where to listen; port 0 takes any free one [default: 127.0.0.1:3000]
     #[arg(long, value_name = "HOST:PORT", env = "FLIGHTDECK_ADDR")]
     pub addr: Option<String>,
+    /// Address under which people know the server, such as https://board.example, when a proxy stands before it
+    #[arg(long, value_name = "URL", env = "FLIGHTDECK_PUBLIC_URL")]
+    pub public_url: Option<String>,
     /// Folder of the database and the agents' work [default: $XDG_DATA_HOME/flightdeck, or ~/.local/share/flightdeck]
     #[arg(long, value_name = "DIR", env = "FLIGHTDECK_DATA_DIR")]
     pub data_dir: Option<PathBuf>,
@@ -92,6 +96,8 @@ struct File {
     #[serde(skip_serializing_if = "Option::is_none")]
     addr: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    public_url: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     data_dir: Option<PathBuf>,
     #[serde(skip_serializing_if = "Option::is_none")]
     database_url: Option<String>,
@@ -128,6 +134,8 @@ struct File {
 pub struct Config {
     /// Where to listen.
     pub addr: String,
+    /// Address under which people know the server.
+    pub public_url: Option<PublicUrl>,
     /// Folder of the database and the agents' work; absolute.
     pub data_dir: PathBuf,
     /// The database, when it is not in `data_dir`.
@@ -180,6 +188,11 @@ impl Config {
         };
         Ok(Self {
             addr: said.addr.or(file.addr).unwrap_or_else(|| ADDR.to_owned()),
+            public_url: said
+                .public_url
+                .or(file.public_url)
+                .map(|url| url.parse())
+                .transpose()?,
             // Agents are started in folders below it, so it must not depend on the current one.
             data_dir: std::path::absolute(&data_dir).with_context(|| {
                 format!("the data folder {} cannot be used", data_dir.display())
@@ -236,6 +249,7 @@ impl Config {
         let usual = board::Settings::default();
         Self {
             addr: "127.0.0.1:0".to_owned(),
+            public_url: None,
             data_dir: data_dir.into(),
             database_url: None,
             site_dir: None,
@@ -293,6 +307,7 @@ impl Config {
     pub fn to_toml(&self) -> anyhow::Result<String> {
         Ok(toml::to_string(&File {
             addr: Some(self.addr.clone()),
+            public_url: self.public_url.as_ref().map(ToString::to_string),
             data_dir: Some(self.data_dir.clone()),
             database_url: self.database_url.as_deref().map(without_password),
             site_dir: self.site_dir.clone(),

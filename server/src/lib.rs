@@ -2,9 +2,10 @@
 //!
 //! | Module | For |
 //! |---|---|
-//! | [`config`], [`cli`] | what may be set, and the subcommands |
+//! | [`config`], [`public_url`], [`cli`] | what may be set, and the subcommands |
 //! | [`serve`] | starting everything in order and stopping it in order |
 //! | [`http`] | the JSON API, health, and what guards everything that is reached over HTTP |
+//! | [`accounts`] | who is signed in, and whether anybody has to be |
 //! | [`feed`], [`metrics`], [`state`] | the event feed that all listeners share, what is counted, and what routes can reach |
 //! | [`mcp`] | the tools of agents and chat clients |
 //! | [`pages`] | the web app and its files |
@@ -17,7 +18,9 @@
 //! Every door calls [`board::Board`] and nothing else. A door authenticates who calls, reads what was sent, and shows what the
 //! board answers; it decides nothing.
 
+pub mod accounts;
 pub mod assistant;
+mod buckets;
 pub mod cli;
 pub mod config;
 pub mod data_dir;
@@ -32,6 +35,7 @@ pub mod log;
 pub mod mcp;
 pub mod metrics;
 pub mod pages;
+pub mod public_url;
 pub mod runtime;
 pub mod schema;
 pub mod serve;

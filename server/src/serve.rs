@@ -1,13 +1,15 @@
 //! Starting everything in order, and stopping it in order.
 
+use crate::accounts::Accounts;
 use crate::assistant::Answers;
 use crate::config::Config;
 use crate::data_dir::{self, Lock};
 use crate::delivery::ByTarget;
 use crate::feed::Feed;
-use crate::http::router;
+use crate::http::{Names, router};
 use crate::jobs::{Jobs, Scheduler, Seams};
 use crate::mcp::{self, Mcp, Patience};
+use crate::public_url::PublicUrl;
 use crate::runtime::{Runtime, RuntimeConfig};
 use crate::state::{AppState, RuntimeHealth};
 use crate::{known_agents, pages};
@@ -15,7 +17,7 @@ use anyhow::{Context, bail};
 use axum::serve::ListenerExt;
 use board::{Board, Clock};
 use domain::error::Refusal;
-use std::net::SocketAddr;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -74,7 +76,8 @@ impl Server {
 
     /// As [`Self::start`], with what a test wants otherwise.
     pub async fn start_with(config: Config, vary: Variation) -> anyhow::Result<Self> {
-        let addr = loopback(&config.addr).await?;
+        let addr = address(&config.addr).await?;
+        let exposed = !addr.ip().is_loopback();
         let lock = data_dir::lock(&config.data_dir)?;
         let node = data_dir::node_id(&config.data_dir)?;
         let exe = match vary.exe {
@@ -88,6 +91,12 @@ impl Server {
             .context("the database cannot be opened")?;
         let clock = vary.clock.unwrap_or_else(Clock::system);
         let board = Board::new(store.clone(), clock.clone(), config.board_settings());
+        if exposed && !board.has_operators().await.map_err(refused)? {
+            bail!(
+                "others than this machine can reach {addr}, and there is no operator's account yet: make one with \"flightdeck operator \
+                 create --name NAME\" and start again, or listen on 127.0.0.1"
+            );
+        }
         prepare(&board, &node, &exe, &config).await?;
 
         let listener = TcpListener::bind(addr)
@@ -111,6 +120,8 @@ impl Server {
                 .map_err(refused)?,
             mcp: Mcp::new(board.clone(), vary.patience, &shutdown),
             site: pages::site(config.site_dir.clone()),
+            accounts: Arc::new(Accounts::new(board.clone(), exposed)),
+            names: Arc::new(names(&config, exposed)),
             metrics: Arc::default(),
             runtime: Arc::new(RuntimeHealth::default()),
             shutdown: shutdown.clone(),
@@ -130,7 +141,7 @@ impl Server {
         let scheduler = Scheduler::start(jobs).await.map_err(refused)?;
         // Agents reach the tools from the moment they are started, so they come after the door is open.
         let runtime = (!vary.without_runtime).then(|| {
-            let tools = format!("http://{addr}{}", mcp::PATH);
+            let tools = format!("http://{}{}", reached_from_here(addr), mcp::PATH);
             let mut runtime_config = RuntimeConfig::new(node, tools, exe, locks);
             runtime_config.cancel_grace = Duration::from_millis(config.cancel_grace_ms);
             Arc::new(Runtime::start(
@@ -284,8 +295,9 @@ async fn observe(runtime: Option<Arc<Runtime>>, health: Arc<RuntimeHealth>) {
     }
 }
 
-/// The address to listen on. Only loopback: there are no accounts yet, so whoever reaches the server is its operator.
-async fn loopback(addr: &str) -> anyhow::Result<SocketAddr> {
+/// The address to listen on. A name that leads to this machine's loopback and elsewhere too is refused: which of them it will be
+/// must not be left to chance.
+async fn address(addr: &str) -> anyhow::Result<SocketAddr> {
     let found: Vec<SocketAddr> = tokio::net::lookup_host(addr)
         .await
         .with_context(|| format!("the address \"{addr}\" cannot be understood: give HOST:PORT, such as 127.0.0.1:3000"))?
@@ -293,13 +305,32 @@ async fn loopback(addr: &str) -> anyhow::Result<SocketAddr> {
     let Some(first) = found.first() else {
         bail!("the address \"{addr}\" leads nowhere");
     };
-    if !found.iter().all(|addr| addr.ip().is_loopback()) {
+    let loopback = first.ip().is_loopback();
+    if found.iter().any(|addr| addr.ip().is_loopback() != loopback) {
         bail!(
-            "Flightdeck has no accounts yet, so everybody who reaches it is its operator: it listens on loopback only, and \"{addr}\" \
-             is not; use 127.0.0.1 and reach it from elsewhere by a tunnel such as ssh -L"
+            "the name in \"{addr}\" leads to this machine's loopback and to others: give an IP address"
         );
     }
     Ok(*first)
+}
+
+/// The address by which processes of this machine reach what listens on `addr`.
+fn reached_from_here(addr: SocketAddr) -> SocketAddr {
+    let ip = match addr.ip() {
+        IpAddr::V4(ip) if ip.is_unspecified() => IpAddr::V4(Ipv4Addr::LOCALHOST),
+        IpAddr::V6(ip) if ip.is_unspecified() => IpAddr::V6(Ipv6Addr::LOCALHOST),
+        ip => ip,
+    };
+    SocketAddr::new(ip, addr.port())
+}
+
+fn names(config: &Config, exposed: bool) -> Names {
+    let public = config.public_url.as_ref();
+    Names {
+        any: exposed,
+        public: public.map(|url| url.authority().clone()),
+        public_over_tls: public.is_some_and(PublicUrl::is_tls),
+    }
 }
 
 #[cfg(test)]
@@ -307,14 +338,28 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn only_loopback_is_listened_on() {
+    async fn an_address_is_a_host_and_a_port() {
         for good in ["127.0.0.1:0", "[::1]:3000", "localhost:0"] {
-            loopback(good).await.unwrap();
+            assert!(address(good).await.unwrap().ip().is_loopback(), "{good}");
         }
-        for bad in ["0.0.0.0:3000", "[::]:0", "192.0.2.1:80"] {
-            let error = loopback(bad).await.unwrap_err().to_string();
-            assert!(error.contains("loopback only"), "{error}");
+        for exposed in ["0.0.0.0:3000", "[::]:0", "192.0.2.1:80"] {
+            assert!(
+                !address(exposed).await.unwrap().ip().is_loopback(),
+                "{exposed}"
+            );
         }
-        assert!(loopback("3000").await.is_err());
+        assert!(address("3000").await.is_err());
+    }
+
+    #[test]
+    fn agents_reach_a_server_that_listens_everywhere_by_loopback() {
+        for (addr, here) in [
+            ("0.0.0.0:3000", "127.0.0.1:3000"),
+            ("[::]:3000", "[::1]:3000"),
+            ("192.0.2.1:3000", "192.0.2.1:3000"),
+            ("127.0.0.1:3000", "127.0.0.1:3000"),
+        ] {
+            assert_eq!(reached_from_here(addr.parse().unwrap()).to_string(), here);
+        }
     }
 }

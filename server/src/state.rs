@@ -1,11 +1,12 @@
 //! What every route can reach.
 
+use crate::accounts::Accounts;
 use crate::feed::Feed;
+use crate::http::Names;
 use crate::jobs::Jobs;
 use crate::mcp::Mcp;
 use crate::metrics::Metrics;
 use crate::pages::Site;
-use axum::extract::FromRef;
 use board::Board;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -24,18 +25,16 @@ pub struct AppState {
     pub mcp: Mcp,
     /// The web app's files.
     pub site: Arc<Site>,
+    /// Who is signed in.
+    pub accounts: Arc<Accounts>,
+    /// Under which names the server answers.
+    pub names: Arc<Names>,
     /// What is counted.
     pub metrics: Arc<Metrics>,
     /// How the runtime does.
     pub runtime: Arc<RuntimeHealth>,
     /// Ends what would never end by itself.
     pub shutdown: CancellationToken,
-}
-
-impl FromRef<AppState> for Mcp {
-    fn from_ref(app: &AppState) -> Self {
-        app.mcp.clone()
-    }
 }
 
 /// What the runtime lets others know of itself.

@@ -52,10 +52,10 @@ const STEPS: &[(i64, &str, &str, &str)] = &[
         include_str!("../migrations/postgres/0007_talk_more.sql"),
     ),
     (
-        9,
+        10,
         "accounts",
-        include_str!("../migrations/sqlite/0009_accounts.sql"),
-        include_str!("../migrations/postgres/0009_accounts.sql"),
+        include_str!("../migrations/sqlite/0010_accounts.sql"),
+        include_str!("../migrations/postgres/0010_accounts.sql"),
     ),
 ];
 

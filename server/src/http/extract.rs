@@ -1,5 +1,6 @@
 //! What handlers take out of a request. Whatever does not fit is a refusal in our own words.
 
+use super::gate::Signed;
 use super::schemas;
 use crate::error::ApiError;
 use crate::state::AppState;
@@ -14,7 +15,6 @@ use http::header::CONTENT_TYPE;
 use http::request::Parts;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
-use std::convert::Infallible;
 use std::str::FromStr;
 
 /// What a handler answers with.
@@ -25,12 +25,14 @@ pub(super) type Reply<T> = Result<axum::Json<T>, ApiError>;
 pub(super) struct Caller(pub(super) Actor);
 
 impl FromRequestParts<AppState> for Caller {
-    type Rejection = Infallible;
+    type Rejection = ApiError;
 
-    /// Bound to loopback and without accounts, the person at the machine is the operator (design 7); `security` has judged
-    /// where the request comes from.
-    async fn from_request_parts(_parts: &mut Parts, _state: &AppState) -> Result<Self, Infallible> {
-        Ok(Self(Actor::Operator))
+    /// Whom the gate has let in.
+    async fn from_request_parts(parts: &mut Parts, _state: &AppState) -> Result<Self, ApiError> {
+        match parts.extensions.get::<Signed>() {
+            Some(Signed(actor)) => Ok(Self(*actor)),
+            None => Err(Refusal::unauthorized("sign in first").into()),
+        }
     }
 }
 

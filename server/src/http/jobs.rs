@@ -161,6 +161,11 @@ impl IntoResponse for JobError {
     }
 }
 
+/// The answer to somebody who may not come in.
+pub(super) fn unauthorized() -> Response {
+    auth::unauthorized().into_response()
+}
+
 /// Whether the database answers: looked at after who asks and before what is asked.
 async fn available(app: &AppState) -> Result<(), JobError> {
     app.board.ping().await.map_err(|error| {

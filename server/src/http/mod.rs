@@ -6,12 +6,14 @@
 //! From the outside in, a request passes: request id and log span, error body ([`envelope`]), metrics, the checks of
 //! [`security`], then its route; an answer to a change waits until what it speaks of is durable.
 
+mod access_tokens;
 mod agents;
 mod clarifications;
 mod demo;
 mod envelope;
 mod events;
 mod extract;
+mod gate;
 mod health;
 mod inbox;
 mod jobs;
@@ -23,14 +25,21 @@ mod permissions;
 mod plans;
 mod profiles;
 mod queue;
+mod resource;
 pub mod route;
 mod schemas;
 mod security;
 mod sessions;
+mod sign_in;
 mod tasks;
 mod workflows;
 mod workspaces;
 
+pub use gate::Signed;
+pub(crate) use resource::metadata_address;
+pub use security::Names;
+
+use crate::accounts;
 use crate::error::ApiError;
 use crate::state::AppState;
 use crate::{mcp, pages};
@@ -38,7 +47,7 @@ use axum::Router;
 use axum::extract::{DefaultBodyLimit, Request, State};
 use axum::middleware::{Next, from_fn, from_fn_with_state};
 use axum::response::{IntoResponse, Response};
-use axum::routing::any;
+use axum::routing::{any, get};
 use domain::error::Refusal;
 use pages::Pages;
 use route::Route;
@@ -65,6 +74,7 @@ pub fn api_routes() -> Vec<Route> {
         permissions::routes(),
         clarifications::routes(),
         inbox::routes(),
+        access_tokens::routes(),
         agents::routes(),
         profiles::routes(),
         demo::routes(),
@@ -97,6 +107,10 @@ pub fn router(state: AppState) -> Router {
     router
         .layer(DefaultBodyLimit::max(BODY_LIMIT))
         .route("/api/{*rest}", any(nothing_here))
+        .route(sign_in::PAGE, sign_in::page())
+        .route(sign_in::OUT, sign_in::out())
+        .route(resource::METADATA, get(resource::show))
+        .route(resource::METADATA_OF_MCP, get(resource::show))
         .route("/.well-known/{*rest}", any(nothing_here))
         .route(mcp::PATH, any(mcp::serve))
         .with_state(state.clone())
@@ -108,7 +122,12 @@ pub fn router(state: AppState) -> Router {
         }))
         .layer(from_fn_with_state(state.clone(), settle))
         .layer(CatchPanicLayer::custom(envelope::panicked))
-        .layer(from_fn(security::check))
+        .layer(from_fn_with_state(state.clone(), gate::check))
+        .layer(accounts::layer(
+            state.board.clone(),
+            state.names.public_over_tls,
+        ))
+        .layer(from_fn_with_state(state.clone(), security::check))
         .layer(from_fn_with_state(state, metrics::observe))
         .layer(from_fn(envelope::wrap))
 }

@@ -1,6 +1,8 @@
-//! What guards every door while Flightdeck is bound to loopback and the person at the machine is the operator (design 7).
+//! Where a request may come from, whoever sends it (design 7); who may send it is the gate's business.
 //!
-//! - The `Host` must be a loopback name: a page elsewhere whose name was rebound to 127.0.0.1 carries its own.
+//! - Bound to loopback, the `Host` must be a loopback name or the public one: a page elsewhere whose name was rebound to
+//!   127.0.0.1 carries its own. Bound elsewhere, any name will do: what it reaches without being signed in is nobody's secret,
+//!   and a cookie belongs to one name.
 //! - What may change something must not come from another site's page. A browser says where it comes from, by
 //!   `Sec-Fetch-Site` or `Origin`; what says neither is no browser and could do as it likes anyway.
 //! - Answers carry headers that keep other sites from embedding or guessing them.
@@ -10,7 +12,8 @@
 
 use crate::error::ApiError;
 use crate::mcp;
-use axum::extract::Request;
+use crate::state::AppState;
+use axum::extract::{Request, State};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use domain::error::Refusal;
@@ -21,9 +24,37 @@ use http::uri::Authority;
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Uri};
 use std::net::IpAddr;
 
+/// Under which names the server answers.
+#[derive(Debug, Clone, Default)]
+pub struct Names {
+    /// Others than this machine can reach the server, under names that only they know.
+    pub any: bool,
+    /// The name under which people know it.
+    pub public: Option<Authority>,
+    /// People reach that name over TLS.
+    pub public_over_tls: bool,
+}
+
+impl Names {
+    fn allow(&self, host: &str) -> bool {
+        self.any || is_loopback(host) || self.is_public(host)
+    }
+
+    fn is_public(&self, host: &str) -> bool {
+        let public = self.public.as_ref().map(Authority::host);
+        public.is_some_and(|public| public.eq_ignore_ascii_case(host))
+    }
+}
+
 /// Checks where a request comes from, and puts the headers on its answer.
-pub(super) async fn check(request: Request, next: Next) -> Response {
-    let mut response = match judge(request.method(), request.uri(), request.headers()) {
+pub(super) async fn check(State(app): State<AppState>, request: Request, next: Next) -> Response {
+    let judged = judge(
+        &app.names,
+        request.method(),
+        request.uri(),
+        request.headers(),
+    );
+    let mut response = match judged {
         Ok(()) => next.run(request).await,
         Err(refusal) => ApiError(refusal).into_response(),
     };
@@ -31,16 +62,17 @@ pub(super) async fn check(request: Request, next: Next) -> Response {
     response
 }
 
-fn judge(method: &Method, uri: &Uri, headers: &HeaderMap) -> Result<(), Refusal> {
+fn judge(names: &Names, method: &Method, uri: &Uri, headers: &HeaderMap) -> Result<(), Refusal> {
     let host = host(uri, headers)
         .ok_or_else(|| Refusal::forbidden("the request does not say which host it is for"))?;
-    if !is_loopback(host.host()) {
+    if !names.allow(host.host()) {
         return Err(Refusal::forbidden(
-            "this server answers under loopback names only: use http://127.0.0.1 or http://localhost with its port",
+            "this server does not answer under this name: use http://127.0.0.1 or http://localhost with its port, or start it with \
+             --public-url and the name that people use",
         ));
     }
     if uri.path() == mcp::PATH {
-        return judge_mcp(headers);
+        return judge_mcp(names, headers);
     }
     if matches!(
         *method,
@@ -64,7 +96,7 @@ fn judge(method: &Method, uri: &Uri, headers: &HeaderMap) -> Result<(), Refusal>
     Ok(())
 }
 
-fn judge_mcp(headers: &HeaderMap) -> Result<(), Refusal> {
+fn judge_mcp(names: &Names, headers: &HeaderMap) -> Result<(), Refusal> {
     let Some(origin) = headers.get(ORIGIN) else {
         return Ok(());
     };
@@ -72,7 +104,11 @@ fn judge_mcp(headers: &HeaderMap) -> Result<(), Refusal> {
         .to_str()
         .ok()
         .and_then(|origin| origin.parse::<Uri>().ok())
-        .and_then(|origin| origin.host().map(is_loopback))
+        .and_then(|origin| {
+            origin
+                .host()
+                .map(|host| is_loopback(host) || names.is_public(host))
+        })
         .unwrap_or(false);
     if local {
         Ok(())
@@ -161,7 +197,32 @@ mod tests {
                 value.parse().unwrap(),
             );
         }
-        judge(method, &path.parse().unwrap(), &map).is_ok()
+        judge(&Names::default(), method, &path.parse().unwrap(), &map).is_ok()
+    }
+
+    fn judged_under(names: &Names, host: &str) -> bool {
+        let mut map = HeaderMap::new();
+        map.insert(HOST, host.parse().unwrap());
+        judge(names, &Method::GET, &Uri::from_static("/"), &map).is_ok()
+    }
+
+    #[test]
+    fn the_public_name_is_answered_and_elsewhere_every_name() {
+        let public = Names {
+            any: false,
+            public: Some(Authority::from_static("board.example")),
+            public_over_tls: true,
+        };
+        assert!(judged_under(&public, "board.example"));
+        assert!(judged_under(&public, "BOARD.example:443"));
+        assert!(judged_under(&public, "localhost:3000"));
+        assert!(!judged_under(&public, "evil.example"));
+        assert!(!judged_under(&public, "board.example.evil.example"));
+        let exposed = Names {
+            any: true,
+            ..Names::default()
+        };
+        assert!(judged_under(&exposed, "192.0.2.7:3000"));
     }
 
     #[test]

@@ -3,6 +3,7 @@
 //! Both live in the memory of one process. They only spare attempts: what they know is learnt again after a restart by a few
 //! failures at most, and no job's fate hangs on them, so a table would buy nothing.
 
+use crate::buckets::Buckets;
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
@@ -12,16 +13,12 @@ use tokio::time::Instant;
 const TRIPS_AT: u32 = 5;
 /// How long it is left alone, before one job may try it.
 const OPEN: Duration = Duration::from_secs(30);
-/// Entries beyond which those that say nothing any more are dropped.
-const MANY: usize = 10_000;
 
 /// The breakers of providers and the buckets of users.
 #[derive(Debug)]
 pub(super) struct Limits {
     breakers: Mutex<HashMap<String, Breaker>>,
-    buckets: Mutex<HashMap<String, Bucket>>,
-    /// Jobs a user may have run within a minute; 0 is unlimited.
-    per_minute: u32,
+    buckets: Buckets,
 }
 
 #[derive(Debug, Default)]
@@ -30,49 +27,19 @@ struct Breaker {
     open_until: Option<Instant>,
 }
 
-#[derive(Debug)]
-struct Bucket {
-    tokens: f64,
-    at: Instant,
-}
-
 impl Limits {
-    /// `per_minute` jobs a user, in bursts of as many.
+    /// `per_minute` jobs a user, in bursts of as many; 0 is unlimited.
     #[must_use]
     pub(super) fn new(per_minute: u32) -> Self {
         Self {
             breakers: Mutex::default(),
-            buckets: Mutex::default(),
-            per_minute,
+            buckets: Buckets::new(per_minute, Duration::from_secs(60)),
         }
     }
 
     /// Takes one of the user's tokens, or says how long until there is one.
     pub(super) fn take(&self, user: &str, now: Instant) -> Result<(), Duration> {
-        if self.per_minute == 0 {
-            return Ok(());
-        }
-        let full = f64::from(self.per_minute);
-        let mut buckets = self.buckets.lock().unwrap_or_else(PoisonError::into_inner);
-        let refill = |bucket: &Bucket| {
-            let since = now.duration_since(bucket.at).as_secs_f64();
-            (bucket.tokens + since * full / 60.0).min(full)
-        };
-        if buckets.len() > MANY {
-            buckets.retain(|_, bucket| refill(bucket) < full);
-        }
-        let bucket = buckets.entry(user.to_owned()).or_insert(Bucket {
-            tokens: full,
-            at: now,
-        });
-        let tokens = refill(bucket);
-        bucket.at = now;
-        if tokens >= 1.0 {
-            bucket.tokens = tokens - 1.0;
-            return Ok(());
-        }
-        bucket.tokens = tokens;
-        Err(Duration::from_secs_f64((1.0 - tokens) * 60.0 / full))
+        self.buckets.take(user, now)
     }
 
     /// Whether a chain of providers may be tried, or how long not. When the time is over, one job may try it, and the next only
@@ -124,24 +91,6 @@ impl Limits {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_users_tokens_come_back_with_time() {
-        let limits = Limits::new(2);
-        let now = Instant::now();
-        assert_eq!(limits.take("u", now), Ok(()));
-        assert_eq!(limits.take("u", now), Ok(()));
-        let wait = limits.take("u", now).unwrap_err();
-        assert!(
-            wait > Duration::from_secs(29) && wait <= Duration::from_secs(30),
-            "{wait:?}"
-        );
-        assert_eq!(limits.take("v", now), Ok(()));
-        let later = now + Duration::from_secs(31);
-        assert_eq!(limits.take("u", later), Ok(()));
-        assert!(limits.take("u", later).is_err());
-        assert_eq!(Limits::new(0).take("u", now), Ok(()));
-    }
 
     #[test]
     fn a_provider_that_fails_is_left_alone_and_tried_by_one() {

@@ -34,7 +34,9 @@ mod workspaces;
 pub use lists::Lists;
 pub use tool::{Call, Hints, Tool};
 
+use crate::http::metadata_address;
 use crate::runtime;
+use crate::state::AppState;
 use axum::extract::{Request, State};
 use axum::response::Response;
 use board::Board;
@@ -119,8 +121,10 @@ pub fn all_tools() -> Vec<Tool> {
 }
 
 /// Answers at [`PATH`].
-pub(crate) async fn serve(State(mcp): State<Mcp>, request: Request) -> Response {
-    match auth::identify(&mcp.lists.board, request.headers()).await {
+pub(crate) async fn serve(State(app): State<AppState>, request: Request) -> Response {
+    let mcp = &app.mcp;
+    let metadata = metadata_address(&app.names, request.headers());
+    match auth::identify(&mcp.lists.board, request.headers(), &metadata).await {
         Ok(actor) => mcp.transport.serve(actor, request).await,
         Err(refused) => refused,
     }

@@ -5,16 +5,18 @@ mod site;
 pub use site::Site;
 
 use crate::feed::Feed;
+use crate::http::Signed;
 use app::App;
 use app::live::LiveCursor;
 use axum::Router;
 use axum::body::Body;
 use axum::extract::{Request, State};
 use axum::response::{IntoResponse, Response};
-use board::{Actor, Board};
+use board::Board;
 use http::StatusCode;
+use http::request::Parts;
 use leptos::config::LeptosOptions;
-use leptos::prelude::provide_context;
+use leptos::prelude::{provide_context, use_context};
 use leptos_axum::{LeptosRoutes, generate_route_list};
 use std::sync::Arc;
 
@@ -52,8 +54,12 @@ fn context(pages: &Pages) -> impl Fn() + Clone + Send + Sync + 'static {
     let pages = pages.clone();
     move || {
         provide_context(pages.board.clone());
-        // Bound to loopback and without accounts, the person at the machine is the operator; see `http::security`.
-        provide_context(Actor::Operator);
+        // Whom the gate has let in. Nobody, and each call of a page says that somebody has to sign in.
+        if let Some(Signed(actor)) =
+            use_context::<Parts>().and_then(|parts| parts.extensions.get::<Signed>().copied())
+        {
+            provide_context(actor);
+        }
         provide_context(pages.site.assets().clone());
         provide_context(LiveCursor(pages.feed.head()));
     }

@@ -167,7 +167,8 @@ async fn addresses_and_methods_that_are_not_there() {
         "/api/v1",
         "/api/v2/tasks",
         "/api/nowhere",
-        "/.well-known/oauth-protected-resource/mcp",
+        "/.well-known/openid-configuration",
+        "/.well-known/oauth-authorization-server",
     ] {
         let reply = Reply::read(app.request(Method::GET, path)).await;
         assert_eq!((reply.status, reply.code()), (404, "NOT_FOUND"), "{path}");

@@ -2,21 +2,32 @@
 
 use crate::support::TestApp;
 use crate::support::client::Client;
+use std::io::Write;
 use std::path::Path;
-use std::process::Output;
+use std::process::{Output, Stdio};
 
 #[expect(
     clippy::disallowed_methods,
     reason = "runs the program under test, which ends by itself"
 )]
-fn run(args: &[&str], data: &Path) -> Output {
-    std::process::Command::new(env!("CARGO_BIN_EXE_flightdeck"))
+fn run_with(args: &[&str], data: &Path, input: &str) -> Output {
+    let mut child = std::process::Command::new(env!("CARGO_BIN_EXE_flightdeck"))
         .args(args)
         .current_dir(data)
         .env_clear()
         .env("FLIGHTDECK_DATA_DIR", data)
-        .output()
-        .unwrap()
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    // One that does not read ends before it is written to.
+    let _ = child.stdin.take().unwrap().write_all(input.as_bytes());
+    child.wait_with_output().unwrap()
+}
+
+fn run(args: &[&str], data: &Path) -> Output {
+    run_with(args, data, "")
 }
 
 fn out(output: &Output) -> String {
@@ -40,6 +51,8 @@ fn it_explains_itself() {
         &["serve", "--help"],
         &["demo-agent", "--help"],
         &["token", "create", "--help"],
+        &["token", "revoke", "--help"],
+        &["operator", "create", "--help"],
         &["agent-guard", "--help"],
     ] {
         let help = run(args, folder.path());
@@ -75,12 +88,63 @@ fn settings_are_printed_as_they_are_in_force() {
 }
 
 #[test]
-fn it_does_not_listen_beyond_this_machine() {
+fn it_does_not_listen_beyond_this_machine_without_an_account() {
     let folder = tempfile::tempdir().unwrap();
     let refused = run(&["serve", "--addr", "0.0.0.0:0"], folder.path());
     assert!(!refused.status.success());
-    assert!(err(&refused).contains("loopback only"), "{}", err(&refused));
+    assert!(
+        err(&refused).contains("flightdeck operator create"),
+        "{}",
+        err(&refused)
+    );
     assert_eq!(out(&refused), "");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn accounts_are_managed_beside_a_running_server() {
+    let app = TestApp::new().await;
+    let data = app.data.path();
+    let make = |name: &str, password: &str| {
+        run_with(&["operator", "create", "--name", name], data, password)
+    };
+    let made = make("Ada", "correct horse battery\n");
+    assert!(made.status.success(), "{}", err(&made));
+    app.board()
+        .sign_in("ada", "correct horse battery")
+        .await
+        .unwrap();
+    for (name, password, why) in [
+        ("ADA", "correct horse battery", "already"),
+        ("Bob", "short", "needs 10"),
+        (" ", "correct horse battery", "name"),
+    ] {
+        let refused = make(name, password);
+        assert!(!refused.status.success());
+        assert!(err(&refused).contains(why), "{}", err(&refused));
+        assert!(!err(&refused).contains(password), "a password is shown");
+    }
+    let changed = run_with(
+        &["operator", "password", "--name", "ada"],
+        data,
+        "another password\n",
+    );
+    assert!(changed.status.success(), "{}", err(&changed));
+    app.board()
+        .sign_in("Ada", "another password")
+        .await
+        .unwrap();
+    assert!(out(&run(&["operator", "list"], data)).contains("Ada"));
+    assert!(
+        run(&["operator", "remove", "--name", "Ada"], data)
+            .status
+            .success()
+    );
+    assert_eq!(out(&run(&["operator", "list"], data)), "");
+    assert!(
+        !run(&["operator", "remove", "--name", "Ada"], data)
+            .status
+            .success()
+    );
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -107,4 +171,24 @@ async fn a_token_is_made_beside_a_running_server_and_works_at_once() {
     assert!(!client.tool_names().await.is_empty());
     let unnamed = run(&["token", "create", "--name", " "], app.data.path());
     assert!(!unnamed.status.success());
+
+    let listed = out(&run(&["token", "list"], app.data.path()));
+    assert!(
+        listed.contains("my client") && listed.contains("used"),
+        "{listed}"
+    );
+    assert!(!listed.contains(token), "a token is shown again");
+    let id = listed.split_whitespace().next().unwrap();
+    let revoked = run(&["token", "revoke", id], app.data.path());
+    assert!(revoked.status.success(), "{}", err(&revoked));
+    assert!(out(&run(&["token", "list"], app.data.path())).contains("revoked"));
+    let refused = client
+        .try_call("list_workspaces_kandev", serde_json::json!({}))
+        .await;
+    assert!(refused.is_err());
+    assert!(
+        !run(&["token", "revoke", "nonsense"], app.data.path())
+            .status
+            .success()
+    );
 }

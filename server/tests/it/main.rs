@@ -12,6 +12,7 @@
 mod process;
 mod support;
 
+mod accounts;
 mod answers;
 mod assistant;
 mod bad_input;

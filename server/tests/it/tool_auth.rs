@@ -43,6 +43,20 @@ async fn without_a_good_token_there_is_a_challenge() {
         );
         let challenge = reply.headers["www-authenticate"].to_str().unwrap();
         assert!(challenge.starts_with("Bearer"), "{challenge}");
+        let metadata = app.url("/.well-known/oauth-protected-resource/mcp");
+        assert!(
+            challenge.contains(&format!("resource_metadata=\"{metadata}\"")),
+            "{challenge}"
+        );
+    }
+    for path in [
+        "/.well-known/oauth-protected-resource",
+        "/.well-known/oauth-protected-resource/mcp",
+    ] {
+        let metadata = Reply::read(app.request(Method::GET, path)).await;
+        assert_eq!(metadata.status, 200);
+        assert_eq!(metadata.json["resource"], app.url("/mcp"));
+        assert_eq!(metadata.json["bearer_methods_supported"], json!(["header"]));
     }
     let reply = rpc(&app, &initialize())
         .header("authorization", format!("bearer {good}"))

@@ -68,6 +68,6 @@ fn same(ours: &str, theirs: &str) -> bool {
     !ours.is_empty() && bool::from(ours.as_bytes().ct_eq(theirs.as_bytes()))
 }
 
-fn unauthorized() -> JobError {
+pub(super) fn unauthorized() -> JobError {
     JobError(StatusCode::UNAUTHORIZED, json!({"error": "Unauthorized"}))
 }
