@@ -4,11 +4,14 @@
 //! to what anybody may have, or that shows a key to routes which look at keys themselves. Everything else is sent to the page
 //! for signing in, or refused.
 
+use super::envelope::REQUEST_ID;
 use super::{API, jobs, sign_in};
 use crate::accounts;
-use crate::error::ApiError;
+use crate::error::{ApiError, status_of};
 use crate::mcp;
 use crate::state::AppState;
+use app::error::AppError;
+use axum::Json;
 use axum::extract::{Request, State};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Redirect, Response};
@@ -17,6 +20,9 @@ use domain::error::Refusal;
 use http::header::{ACCEPT, AUTHORIZATION};
 use http::{HeaderMap, Method};
 use tower_sessions::Session;
+
+/// Where the calls of our pages come in; they have an error of their own shape.
+const PAGE_CALLS: &str = "/api/page/";
 
 /// Whom a request is from. Only what [`check`] has let in has one.
 #[derive(Debug, Clone, Copy)]
@@ -29,8 +35,6 @@ enum Ground {
     Open,
     /// Judged by the route itself when a key is shown.
     Keyed,
-    /// Calls of our pages: they come without an actor, and each says that it needs one.
-    PageCall,
     /// The operator's: everything else.
     Operators,
 }
@@ -46,8 +50,6 @@ fn ground(path: &str, headers: &HeaderMap) -> Ground {
         Ground::Open
     } else if (below("/api/ai/") || below("/api/gateway/")) && headers.contains_key(AUTHORIZATION) {
         Ground::Keyed
-    } else if below("/api/page/") {
-        Ground::PageCall
     } else {
         Ground::Operators
     }
@@ -69,7 +71,6 @@ pub(super) async fn check(
             request.extensions_mut().insert(Signed(Actor::Operator));
             next.run(request).await
         }
-        Ok(false) if ground == Ground::PageCall => next.run(request).await,
         Ok(false) => turned_away(&request),
         Err(refusal) => ApiError(refusal).into_response(),
     }
@@ -95,10 +96,17 @@ fn turned_away(request: &Request) -> Response {
             .map_or(path, |whole| whole.as_str());
         return Redirect::to(&sign_in::address(whole)).into_response();
     }
+    let refusal = Refusal::unauthorized("sign in first");
+    if path.starts_with(PAGE_CALLS) {
+        let id = request.headers().get(REQUEST_ID);
+        let id = id.and_then(|id| id.to_str().ok()).unwrap_or_default();
+        let status = status_of(&refusal);
+        return (status, Json(AppError::refused(refusal, id))).into_response();
+    }
     if path.starts_with("/api/") && !path.starts_with(&format!("{API}/")) {
         return jobs::unauthorized();
     }
-    ApiError(Refusal::unauthorized("sign in first")).into_response()
+    ApiError(refusal).into_response()
 }
 
 fn wants_page(headers: &HeaderMap) -> bool {
@@ -144,6 +152,6 @@ mod tests {
         keyed.insert(AUTHORIZATION, HeaderValue::from_static("Bearer x"));
         assert_eq!(ground("/api/ai/jobs", &keyed), Ground::Keyed);
         assert_eq!(ground("/api/v1/tasks", &keyed), Ground::Operators);
-        assert_eq!(ground("/api/page/x", &keyed), Ground::PageCall);
+        assert_eq!(ground("/api/page/x", &keyed), Ground::Operators);
     }
 }
