@@ -8,6 +8,8 @@ pub const HOME: &str = "/";
 pub const INBOX: &str = "/inbox";
 /// The conversation with the built-in assistant.
 pub const ASSISTANT: &str = "/assistant";
+/// Where one signs in. The server answers there by itself; it is none of the app's pages.
+pub const SIGN_IN: &str = "/sign-in";
 /// Settings.
 pub const SETTINGS: &str = "/settings";
 

@@ -5,6 +5,7 @@ use super::glyph::Glyph;
 use super::icon::Icon;
 use crate::error::AppError;
 use crate::i18n::{Locale, t, use_locale};
+use crate::paths;
 use domain::error::ErrorCode;
 use leptos::prelude::*;
 
@@ -49,6 +50,10 @@ pub fn ErrorState(
             </p>
             {(!body.message.is_empty()).then(|| view! { <p>{body.message}</p> })}
             <p class="text-muted">{what_to_do(locale, body.code)}</p>
+            {(body.code == ErrorCode::Unauthorized).then(|| {
+                // Beside this page, which keeps what was typed.
+                view! { <a class="link" href=paths::SIGN_IN target="_blank" rel="external">{t!(locale, account.sign_in)}</a> }
+            })}
             {retry.map(|on_retry| {
                 view! {
                     <Button glyph=Glyph::RotateCcw on_press=on_retry>
@@ -140,12 +145,13 @@ const fn is_worth_retrying(code: ErrorCode) -> bool {
         | ErrorCode::QueueFull
         | ErrorCode::RateLimited
         | ErrorCode::Unavailable
-        | ErrorCode::Internal => true,
+        | ErrorCode::Internal
+        // Once somebody has signed in.
+        | ErrorCode::Unauthorized => true,
         ErrorCode::BadRequest
         | ErrorCode::Validation
         | ErrorCode::NotFound
         | ErrorCode::Forbidden
-        | ErrorCode::Unauthorized
         | ErrorCode::PlanVersionRequired
         | ErrorCode::PlanAppendTruncationNotApplicable
         | ErrorCode::PlanContentRequired
