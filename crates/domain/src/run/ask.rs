@@ -148,6 +148,50 @@ impl RunTask {
     }
 }
 
+/// Which run a call means, as it says.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct RunTarget {
+    /// The run.
+    pub task_id: Option<String>,
+    /// The same under its older name.
+    pub job_id: Option<String>,
+    /// A thread: its latest run, when no run is named.
+    pub session_key: Option<String>,
+}
+
+impl RunTarget {
+    /// The run that is named, if one is; a call that names two, or neither run nor thread, is refused.
+    pub fn id(&self) -> Result<Option<&str>, RunRefusal> {
+        match (self.task_id.as_deref(), self.job_id.as_deref()) {
+            (Some(task), Some(job)) if task != job => Err(RunRefusal::invalid(
+                "jobId",
+                "taskId and jobId are two names of one id, and these differ: send one of them.",
+            )),
+            (Some(id), _) | (None, Some(id)) => Ok(Some(id)),
+            (None, None) if self.session_key.is_none() => Err(RunRefusal::invalid(
+                "taskId",
+                "Name the task by taskId, or a thread by sessionKey to mean its latest task.",
+            )),
+            (None, None) => Ok(None),
+        }
+    }
+}
+
+/// Which runs to list.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ListRuns {
+    /// Those that are over too.
+    pub all: bool,
+    /// Of this thread.
+    pub session_key: Option<String>,
+    /// Of this agent.
+    pub agent: Option<String>,
+    /// At most so many; 50 when left out.
+    pub limit: Option<i64>,
+    /// What the page before gave.
+    pub cursor: Option<String>,
+}
+
 /// A text as the answer to a bundle of questions: to each in the client's own words, or by the option that it names where only
 /// options may be chosen.
 pub fn answer(questions: &[Question], text: &str) -> Result<ClarificationAnswer, RunRefusal> {

@@ -15,6 +15,7 @@
 //! | [`view`] | what a client reads, and how it is kept small |
 
 use crate::error::Refusal;
+use crate::event::EventKind;
 use crate::ids::{RunId, SessionId, TaskId, TokenId};
 use crate::time::Timestamp;
 
@@ -254,6 +255,33 @@ pub struct Fault {
     pub category: ErrorCategory,
     /// In words, as the agent or its runtime gave them.
     pub message: String,
+}
+
+/// Whether a fact about a session may change where its run stands. What the agent says and does meanwhile does not.
+#[must_use]
+pub const fn may_end_by(kind: EventKind) -> bool {
+    match kind {
+        EventKind::SessionStateChanged
+        | EventKind::TurnStarted
+        | EventKind::TurnCompleted
+        | EventKind::QueueChanged
+        | EventKind::ClarificationChanged
+        | EventKind::PermissionChanged
+        | EventKind::ParentQuestionChanged
+        | EventKind::TaskDeleted
+        | EventKind::TaskUpdated
+        | EventKind::TaskStateChanged => true,
+        EventKind::WorkspaceUpdated
+        | EventKind::WorkflowUpdated
+        | EventKind::AgentUpdated
+        | EventKind::TaskCreated
+        | EventKind::SessionInfoUpdated
+        | EventKind::MessageAdded
+        | EventKind::MessageUpdated
+        | EventKind::PlanChanged
+        | EventKind::WalkthroughChanged
+        | EventKind::ReviewChanged => false,
+    }
 }
 
 /// Longest summary kept of a run, in bytes.

@@ -130,6 +130,19 @@ impl RunRefusal {
         }
     }
 
+    /// The thread's run stands still for a reason that a text does not change.
+    #[must_use]
+    pub fn stands_still(run: RunId, session: SessionId) -> Self {
+        Self {
+            active: Some(run),
+            next: Some(NextAction::check(run, session)),
+            ..Self::new(
+                RunErrorCode::SessionBusy,
+                "This thread's task waits for something in Flightdeck, so nothing was started: check_task says for what.",
+            )
+        }
+    }
+
     /// The thread is over.
     #[must_use]
     pub fn closed() -> Self {

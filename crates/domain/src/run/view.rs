@@ -53,32 +53,58 @@ words! {
     }
 }
 
+/// The parts of a run that have a size.
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each part is there or not, and any of them may be"
+)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Parts {
+    /// The agent's last words.
+    pub summary: bool,
+    /// The log.
+    pub logs: bool,
+    /// What was made.
+    pub artifacts: bool,
+    /// What went wrong, and how to go on.
+    pub diagnostics: bool,
+    /// The words that were asked.
+    pub prompt: bool,
+}
+
+impl Parts {
+    const NONE: Self = Self {
+        summary: false,
+        logs: false,
+        artifacts: false,
+        diagnostics: false,
+        prompt: false,
+    };
+
+    /// What a wait ends with.
+    pub const OUTCOME: Self = Self {
+        summary: true,
+        artifacts: true,
+        diagnostics: true,
+        ..Self::NONE
+    };
+}
+
 impl Detail {
-    /// Whether the summary belongs to it.
+    /// What belongs to it.
     #[must_use]
-    pub const fn has_summary(self) -> bool {
-        !matches!(self, Self::Core | Self::Prompt)
-    }
-
-    /// Whether the log belongs to it.
-    #[must_use]
-    pub const fn has_logs(self) -> bool {
-        matches!(self, Self::Updates | Self::Full | Self::FullWithDiagnostics)
-    }
-
-    /// Whether what was made belongs to it.
-    #[must_use]
-    pub const fn has_artifacts(self) -> bool {
-        matches!(
-            self,
-            Self::Artifacts | Self::Full | Self::FullWithDiagnostics
-        )
-    }
-
-    /// Whether what went wrong belongs to it.
-    #[must_use]
-    pub const fn has_diagnostics(self) -> bool {
-        matches!(self, Self::Diagnostics | Self::FullWithDiagnostics)
+    pub const fn parts(self) -> Parts {
+        let none = Parts::NONE;
+        match self {
+            Self::Core => none,
+            Self::Summary => Parts { summary: true, ..none },
+            Self::Updates => Parts { summary: true, logs: true, ..none },
+            Self::Artifacts => Parts { summary: true, artifacts: true, ..none },
+            Self::Diagnostics => Parts { summary: true, diagnostics: true, ..none },
+            Self::Prompt => Parts { prompt: true, ..none },
+            Self::Full => Parts { summary: true, logs: true, artifacts: true, ..none },
+            Self::FullWithDiagnostics => Parts { logs: true, ..Parts::OUTCOME },
+        }
     }
 }
 
@@ -210,7 +236,7 @@ pub struct Continuation {
     recommended_next_step: Option<&'static str>,
 }
 
-/// The words that were asked; see [`Detail::Prompt`].
+/// The words that were asked: shown with [`Detail::Prompt`] and never otherwise.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct PromptView {
@@ -456,25 +482,24 @@ impl RunView {
         self.logs = Some(entries);
     }
 
-    /// Takes away what `detail` does not want.
+    /// Takes away what is not wanted.
     #[must_use]
-    pub fn of_detail(mut self, detail: Detail) -> Self {
-        if !detail.has_summary() {
+    pub fn keep(mut self, parts: Parts) -> Self {
+        if !parts.summary {
             self.summary = None;
         }
-        if !detail.has_logs() {
+        if !parts.logs {
             self.logs = None;
             self.timeline = None;
-            self.latest_update = self.latest_update.filter(|_| detail != Detail::Prompt);
         }
-        if !detail.has_artifacts() {
+        if !parts.artifacts {
             self.artifacts = None;
         }
-        if !detail.has_diagnostics() {
+        if !parts.diagnostics {
             self.error_info = None;
             self.continuation = None;
         }
-        if detail != Detail::Prompt {
+        if !parts.prompt {
             self.prompt = None;
         }
         self
@@ -970,7 +995,7 @@ mod tests {
             ..Asked::default()
         }));
         for detail in Detail::ALL {
-            let json = serde_json::to_string(&whole.clone().of_detail(*detail)).unwrap();
+            let json = serde_json::to_string(&whole.clone().keep(detail.parts())).unwrap();
             assert_eq!(
                 json.contains("secret"),
                 *detail == Detail::Prompt,
