@@ -66,6 +66,7 @@ mod queue_races;
 mod races;
 mod relay;
 mod restart;
+mod runs;
 mod scenarios;
 mod sessions;
 mod several_sessions;
