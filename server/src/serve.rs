@@ -104,12 +104,19 @@ impl Server {
                 None => seams(&config, &board, clock)?,
             },
         );
+        let feed = Feed::start(board.clone(), shutdown.clone())
+            .await
+            .map_err(refused)?;
         let state = AppState {
             jobs: jobs.clone(),
-            feed: Feed::start(board.clone(), shutdown.clone())
-                .await
-                .map_err(refused)?,
-            mcp: Mcp::new(board.clone(), vary.patience, &shutdown),
+            mcp: Mcp::new(
+                board.clone(),
+                &feed,
+                config.run_waits(),
+                vary.patience,
+                &shutdown,
+            ),
+            feed,
             site: pages::site(config.site_dir.clone()),
             metrics: Arc::default(),
             runtime: Arc::new(RuntimeHealth::default()),
@@ -192,6 +199,7 @@ impl Server {
     /// Takes no new connections, ends streams, ends the agents, waits for requests that are under way, and closes the database.
     pub async fn stop(self) {
         self.state.runtime.set_running(false);
+        self.state.mcp.end_waits().await;
         self.state.shutdown.cancel();
         self.observing.abort();
         self.scheduler.stop().await;

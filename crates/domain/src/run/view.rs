@@ -97,13 +97,39 @@ impl Detail {
         let none = Parts::NONE;
         match self {
             Self::Core => none,
-            Self::Summary => Parts { summary: true, ..none },
-            Self::Updates => Parts { summary: true, logs: true, ..none },
-            Self::Artifacts => Parts { summary: true, artifacts: true, ..none },
-            Self::Diagnostics => Parts { summary: true, diagnostics: true, ..none },
-            Self::Prompt => Parts { prompt: true, ..none },
-            Self::Full => Parts { summary: true, logs: true, artifacts: true, ..none },
-            Self::FullWithDiagnostics => Parts { logs: true, ..Parts::OUTCOME },
+            Self::Summary => Parts {
+                summary: true,
+                ..none
+            },
+            Self::Updates => Parts {
+                summary: true,
+                logs: true,
+                ..none
+            },
+            Self::Artifacts => Parts {
+                summary: true,
+                artifacts: true,
+                ..none
+            },
+            Self::Diagnostics => Parts {
+                summary: true,
+                diagnostics: true,
+                ..none
+            },
+            Self::Prompt => Parts {
+                prompt: true,
+                ..none
+            },
+            Self::Full => Parts {
+                summary: true,
+                logs: true,
+                artifacts: true,
+                ..none
+            },
+            Self::FullWithDiagnostics => Parts {
+                logs: true,
+                ..Parts::OUTCOME
+            },
         }
     }
 }
@@ -609,6 +635,12 @@ pub struct Row {
 }
 
 impl Row {
+    /// Its run.
+    #[must_use]
+    pub const fn id(&self) -> RunId {
+        self.task_id
+    }
+
     /// Its status.
     #[must_use]
     pub const fn status(&self) -> RunStatus {
