@@ -354,6 +354,7 @@ impl Config {
             runs: board::RunSettings {
                 kept_ms: i64::from(self.run_kept_days) * DAY_MS,
                 words_kept_ms: i64::from(self.run_kept_days) * DAY_MS,
+                ..board::RunSettings::default()
             },
             workspaces_dir: self.data_dir.join("workspaces"),
             ..board::Settings::default()

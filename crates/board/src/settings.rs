@@ -103,6 +103,8 @@ pub struct RunSettings {
     pub kept_ms: i64,
     /// What was asked is kept for so long after the end, in milliseconds.
     pub words_kept_ms: i64,
+    /// A run in which nothing has happened for so long, and that waits for somebody, is given up; in milliseconds.
+    pub patience_ms: i64,
 }
 
 impl Default for RunSettings {
@@ -111,6 +113,7 @@ impl Default for RunSettings {
         Self {
             kept_ms: 7 * DAY,
             words_kept_ms: 7 * DAY,
+            patience_ms: 7 * DAY,
         }
     }
 }

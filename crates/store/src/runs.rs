@@ -259,6 +259,21 @@ pub async fn is_live(db: &mut Snapshot, session: SessionId) -> Result<bool> {
     Ok(row.int("live")? > 0)
 }
 
+/// The runs of all clients that were asked for before `before` and have not ended.
+pub async fn live_since(db: &mut Snapshot, before: Timestamp) -> Result<Vec<Stored>> {
+    let sql = format!(
+        "select {COLUMNS} from {} where r.ended_at is null and r.created_at < $1 order by r.id",
+        tables()
+    );
+    sqlx::query(AssertSqlSafe(sql))
+        .bind(before.millis())
+        .fetch_all(db.connection())
+        .await?
+        .iter()
+        .map(read)
+        .collect()
+}
+
 /// The sessions of all runs that have not ended.
 pub async fn live_sessions(db: &mut Snapshot) -> Result<Vec<SessionId>> {
     sqlx::query("select session_id from runs where ended_at is null order by id")

@@ -13,6 +13,7 @@ use domain::run::ask::RunTarget;
 use domain::run::standing::{Standing, standing};
 use domain::run::view::{Parts, RunView, Seen};
 use domain::run::{ErrorCategory, Fault, MAX_SUMMARY, Run, RunEnd, RunStatus, TerminalReason, cut};
+use domain::time::Timestamp;
 
 /// Longest words kept of a failure, in bytes.
 const MAX_FAULT: usize = 2_000;
@@ -104,12 +105,37 @@ impl Work {
         Ok(())
     }
 
+    /// Gives up the runs that wait for somebody and in which nothing has happened since `since`; answers how many. What they wait
+    /// for stays open on the board.
+    pub(super) async fn expire_runs(&mut self, since: Timestamp) -> Result<u64> {
+        let mut number = 0;
+        for (run, seen) in store::runs::live_since(&mut self.tx, since).await? {
+            let waits = matches!(
+                standing(&seen.facts),
+                Standing::Live(RunStatus::NeedsHuman | RunStatus::Blocked, _)
+            );
+            if waits && seen.last_event_at.is_none_or(|at| at < since) {
+                let error = Some(RunStatus::Error);
+                self.end_run(&run, &seen, error, TerminalReason::Expired)
+                    .await?;
+                number += 1;
+            }
+        }
+        Ok(number)
+    }
+
     async fn fault(&mut self, run: &Run, reason: TerminalReason) -> Result<Fault> {
         let words = match reason {
             TerminalReason::Interrupted => Some(
                 "The machine that the agent ran on went away in the middle of the task. What it had done so far is in its folder."
                     .to_owned(),
             ),
+            TerminalReason::Expired => {
+                return Ok(Fault {
+                    category: ErrorCategory::Timeout,
+                    message: "Nobody did for too long what the task waited for, so it was given up.".to_owned(),
+                });
+            }
             TerminalReason::AgentFailed => store::sessions::find(&mut self.tx, run.session_id)
                 .await?
                 .and_then(|session| session.error_message),
@@ -119,8 +145,7 @@ impl Work {
             | TerminalReason::Stopped
             | TerminalReason::Withdrawn
             | TerminalReason::Deleted
-            | TerminalReason::TurnFailed
-            | TerminalReason::Expired => None,
+            | TerminalReason::TurnFailed => None,
         };
         let words = match words {
             Some(words) => words,

@@ -95,17 +95,21 @@ async fn thread(db: &mut Snapshot, token: TokenId, key: &str) -> RunResult<Optio
 }
 
 impl Board {
-    /// Forgets runs that ended long ago, and the words of others sooner; answers how many were forgotten.
+    /// Gives up runs that wait for somebody who does not come, forgets those that ended long ago, and the words of others sooner;
+    /// answers how many were given up or forgotten.
     pub async fn runs_tidy(&self) -> Result<u64> {
         let mut work = self.begin().await?;
         let kept = &self.settings.runs;
+        let expired = work
+            .expire_runs(work.now.plus_millis(-kept.patience_ms))
+            .await?;
         let words = work.now.plus_millis(-kept.words_kept_ms);
         let redacted = store::runs::redact(&mut work.tx, words).await?;
         let before = work.now.plus_millis(-kept.kept_ms);
         let forgotten = store::runs::forget(&mut work.tx, before).await?;
-        if redacted + forgotten > 0 {
+        if expired + redacted + forgotten > 0 {
             work.commit().await?;
         }
-        Ok(forgotten)
+        Ok(expired + forgotten)
     }
 }

@@ -561,6 +561,22 @@ store::on_both_engines! {
         assert_eq!(world.count("runs").await, 1);
     }
 
+    async fn a_run_that_nobody_answers_is_given_up(db: TestDb) {
+        let world = World::new(db).await;
+        let client = Client::new(&world);
+        let (asks, puppet) = client.working("Ask.").await;
+        ask_operator(&puppet).await;
+        let (works, _) = client.working("Work.").await;
+        world.clock.advance(7 * 24 * 60 * 60 * 1_000);
+        assert_eq!(world.board().runs_tidy().await.unwrap(), 0);
+        world.clock.advance(1);
+        assert_eq!(world.board().runs_tidy().await.unwrap(), 1);
+        let view = client.get(asks.task_id).await;
+        assert_eq!((view.status, view.terminal_reason), (RunStatus::Error, Some(TerminalReason::Expired)));
+        assert_eq!(json!(view.error_info)["category"], json!(ErrorCategory::Timeout));
+        assert_eq!(client.get(works.task_id).await.status, RunStatus::Running);
+    }
+
     async fn old_runs_are_forgotten(db: TestDb) {
         let world = World::new(db).await;
         let client = Client::new(&world);

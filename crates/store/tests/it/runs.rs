@@ -277,6 +277,9 @@ store::on_both_engines! {
             write(&db.store, async |tx| forget(tx, at(before - 50)).await).await.unwrap(),
         );
         assert_eq!(clean(1_000).await, (0, 0));
+        for (before, number) in [(0, 0), (1, 1)] {
+            assert_eq!(read(&db.store, async |db| live_since(db, at(before)).await).await.len(), number);
+        }
         let _ = write(&db.store, async |tx| end(tx, new.run.id, &over(RunStatus::Error)).await).await.unwrap();
         assert_eq!(clean(100).await, (0, 0));
         assert_eq!(clean(101).await, (1, 0));
