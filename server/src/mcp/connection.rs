@@ -4,8 +4,8 @@ use super::Patience;
 use super::identity::Identity;
 use super::lists::{Client, Lists};
 use super::plans;
-use super::runs::Runs;
 use super::tool::{Answer, Call, Run};
+use super::waiting::Runs;
 use crate::error::{refusal_of, tool_error};
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, DiscoverResult,

@@ -8,6 +8,7 @@
 //! | [`lists`] | the list of each session with its schemas, swapped as one |
 //! | [`tool`] | a tool as data, and a call to it |
 //! | [`runs`] | the outside contract: starting runs, waiting for them, reading them |
+//! | [`waiting`] | who waits for a run, and what is told of it |
 //! | the nouns | the tools themselves: [`workspaces`], [`tasks`], [`moves`], [`dependencies`], [`agents`], [`sessions`], [`messages`], [`questions`], [`steps`], [`plans`], [`papers`], [`diagnostics`] |
 //!
 //! Who calls is known from the token alone; nothing in a call names its sender, and nothing an agent sends chooses its tools.
@@ -31,11 +32,12 @@ mod steps;
 mod tasks;
 mod tool;
 mod transport;
+mod waiting;
 mod workspaces;
 
 pub use lists::Lists;
-pub use runs::{RunMetrics, RunWaits, WaitLimits};
 pub use tool::{Call, ContractTool, Hints, Tool};
+pub use waiting::{RunMetrics, RunWaits, WaitLimits};
 
 use crate::feed::Feed;
 use crate::runtime;
@@ -44,11 +46,11 @@ use axum::response::Response;
 use board::Board;
 use domain::ids::SessionId;
 use futures::future::BoxFuture;
-use runs::Runs;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 use transport::Transport;
+use waiting::Runs;
 
 /// Where the tools are.
 pub const PATH: &str = "/mcp";

@@ -2,7 +2,7 @@
 
 use super::Patience;
 use super::identity::Identity;
-use super::runs::Runs;
+use super::waiting::Runs;
 use crate::schema::Schema;
 use board::{Actor, Board, BoardError};
 use domain::error::Refusal;

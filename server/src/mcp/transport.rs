@@ -9,7 +9,7 @@ use super::Patience;
 use super::connection::Connection;
 use super::identity::Identity;
 use super::lists::Lists;
-use super::runs::Runs;
+use super::waiting::Runs;
 use axum::body::{Body, BodyDataStream};
 use axum::extract::Request;
 use axum::response::{IntoResponse, Response};

@@ -5,6 +5,7 @@ use crate::transition::{Work, load_session};
 use crate::{Actor, Board, Result};
 use domain::clarification::{ClarificationCommand, ClarificationStatus};
 use domain::effect::EffectKind;
+use domain::event::{EventKind, NewEvent};
 use domain::ids::SessionId;
 use domain::message::MessageType;
 use domain::question::QuestionCommand;
@@ -101,6 +102,9 @@ impl Work {
             ended_at: self.now,
         };
         let _ = store::runs::end(&mut self.tx, run.id, &end).await?;
+        // Whoever waits for it is told by this, also when nothing else about the session is said: a cancel, an expiry.
+        self.event(NewEvent::new(EventKind::TaskUpdated).task(run.task_id))
+            .await?;
         tracing::info!(run = %run.id, %status, %reason, "run ended");
         Ok(())
     }

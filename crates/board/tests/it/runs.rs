@@ -391,7 +391,12 @@ store::on_both_engines! {
         assert!(client.puppet(waits.session_key).await.texts().is_empty(), "it was sent all the same");
 
         let (running, puppet) = client.working("Run.").await;
+        let told = world.board().events_bounds().await.unwrap().1;
         let cancelled = client.cancel(running.task_id).await;
+        // Whoever waits is told although the turn still runs.
+        let events = world.board().events_since(&Actor::System, told).await.unwrap();
+        let of_run = |event: &domain::event::Event| event.task_id == Some(puppet.task) && domain::run::may_end_by(event.kind);
+        assert!(events.iter().any(of_run), "{events:?}");
         assert_eq!(client.cancel(running.task_id).await, cancelled);
         world.run().await;
         puppet.end_turn_if_open().await;

@@ -1,9 +1,8 @@
 //! Carrying out a call of the contract.
 
 use super::super::tool::{Answer, Call};
+use super::super::waiting::{CallOutcome, CallRecord, ClientName, WakeBy};
 use super::args::Args;
-use super::telemetry::{CallOutcome, CallRecord, ClientName};
-use super::waits::{Waits, WakeBy};
 use crate::error::refusal_of;
 use board::{Actor, RunError, RunKey, RunResult};
 use domain::run::next::NextAction;
@@ -32,7 +31,7 @@ impl<'a> Context<'a> {
         let name = info.as_ref().map(|info| info.client_info.name.as_str());
         Self {
             call,
-            record: CallRecord::begin(&call.runs.0.metrics, tool, ClientName::of(name)),
+            record: CallRecord::begin(call.runs.counts(), tool, ClientName::of(name)),
         }
     }
 
@@ -189,7 +188,7 @@ async fn wait(call: &Call, context: &mut Context<'_>) -> RunResult<(Value, CallO
     let target = args.target()?;
     let polls = args.polls()?;
     let seen = (args.number("logCursor")?, args.number("knownLogCount")?);
-    let target_ms = call.runs.0.bounds.target(args.wait_ms());
+    let target_ms = call.runs.bounds().target(args.wait_ms());
     context.record.requested_wait_ms = args.wait_ms().and_then(Value::as_u64);
     let key = call.board.run_key(&call.actor, &target).await?;
     context.record.run = Some(key.id);
@@ -244,7 +243,7 @@ async fn wait_until(
     deadline: Instant,
     seen: Option<(Option<i64>, Option<i64>)>,
 ) -> RunResult<Waited> {
-    let waits: &Waits = &call.runs.0.waits;
+    let waits = call.runs.waits();
     let Actor::External { token } = call.actor else {
         return Err(RunRefusal::forbidden().into());
     };

@@ -38,7 +38,7 @@ const FAREWELL: Duration = Duration::from_secs(2);
 
 /// What a waiter wants to be woken by.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum WakeBy {
+pub(in crate::mcp) enum WakeBy {
     /// What may change where the run stands.
     Standing,
     /// Anything that the agent says or does.
@@ -47,7 +47,7 @@ pub(super) enum WakeBy {
 
 /// The table of waiters. Cheap to clone.
 #[derive(Debug, Clone)]
-pub(super) struct Waits(Arc<Table>);
+pub(in crate::mcp) struct Waits(Arc<Table>);
 
 #[derive(Debug)]
 struct Table {
@@ -92,7 +92,11 @@ impl Bells {
 }
 
 impl Waits {
-    pub(super) fn start(feed: &Feed, limits: WaitLimits, shutdown: CancellationToken) -> Self {
+    pub(in crate::mcp) fn start(
+        feed: &Feed,
+        limits: WaitLimits,
+        shutdown: CancellationToken,
+    ) -> Self {
         let waits = Self(Arc::new(Table {
             limits,
             entries: Mutex::default(),
@@ -123,7 +127,12 @@ impl Waits {
     }
 
     /// Enters the table; `None` when there is no room.
-    pub(super) fn enter(&self, client: TokenId, card: TaskId, by: WakeBy) -> Option<Waiter> {
+    pub(in crate::mcp) fn enter(
+        &self,
+        client: TokenId,
+        card: TaskId,
+        by: WakeBy,
+    ) -> Option<Waiter> {
         let mut entries = self.entries();
         let own = entries.clients.get(&client).copied().unwrap_or_default();
         if self.is_closing()
@@ -151,21 +160,21 @@ impl Waits {
     }
 
     /// Resolves when the server is about to end.
-    pub(super) async fn closing(&self) {
+    pub(in crate::mcp) async fn closing(&self) {
         self.0.closing.cancelled().await;
     }
 
-    pub(super) fn is_closing(&self) -> bool {
+    pub(in crate::mcp) fn is_closing(&self) -> bool {
         self.0.closing.is_cancelled()
     }
 
     /// How many wait.
-    pub(super) fn waiting(&self) -> usize {
+    pub(in crate::mcp) fn waiting(&self) -> usize {
         self.entries().in_all
     }
 
     /// Sends everybody home, and waits until they have gone, but not for ever.
-    pub(super) async fn end(&self) {
+    pub(in crate::mcp) async fn end(&self) {
         self.0.closing.cancel();
         let mut number = self.0.number.subscribe();
         let empty = number.wait_for(|number| *number == 0);
@@ -197,7 +206,7 @@ impl Waits {
 
 /// A place in the table, given back when it is dropped, however its call ends.
 #[derive(Debug)]
-pub(super) struct Waiter {
+pub(in crate::mcp) struct Waiter {
     waits: Waits,
     client: TokenId,
     card: TaskId,
@@ -206,7 +215,7 @@ pub(super) struct Waiter {
 
 impl Waiter {
     /// Resolves when something happened since the entry, or since this resolved the last time.
-    pub(super) async fn woken(&mut self) {
+    pub(in crate::mcp) async fn woken(&mut self) {
         if self.bell.changed().await.is_err() {
             // The table outlives its waiters, and a card's bells their last one.
             std::future::pending().await

@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 
 /// How a call ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum CallOutcome {
+pub(in crate::mcp) enum CallOutcome {
     /// With what was asked for.
     Returned,
     /// The wait ran out, and the run goes on.
@@ -44,10 +44,10 @@ impl CallOutcome {
 
 /// Clients that we know by name; what others call themselves is their own text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct ClientName(&'static str);
+pub(in crate::mcp) struct ClientName(&'static str);
 
 impl ClientName {
-    pub(super) fn of(name: Option<&str>) -> Self {
+    pub(in crate::mcp) fn of(name: Option<&str>) -> Self {
         const KNOWN: [&str; 11] = [
             "chatgpt",
             "openai",
@@ -73,28 +73,32 @@ impl ClientName {
 
 /// One call, told when it is over; also when its client is cut off and its future thrown away.
 #[derive(Debug)]
-pub(super) struct CallRecord<'a> {
+pub(in crate::mcp) struct CallRecord<'a> {
     metrics: &'a RunMetrics,
     tool: &'static str,
     client: ClientName,
     began: Instant,
-    pub(super) run: Option<RunId>,
-    pub(super) status: Option<RunStatus>,
-    pub(super) poll: Option<i64>,
-    pub(super) requested_wait_ms: Option<u64>,
-    pub(super) waited_ms: Option<u64>,
-    pub(super) duplicate: bool,
-    pub(super) first_retrieval: bool,
-    pub(super) tasks: Option<usize>,
-    pub(super) log_events: Option<usize>,
-    pub(super) log_cursor: Option<i64>,
-    pub(super) bytes: usize,
-    pub(super) error: Option<RunErrorCode>,
-    pub(super) outcome: CallOutcome,
+    pub(in crate::mcp) run: Option<RunId>,
+    pub(in crate::mcp) status: Option<RunStatus>,
+    pub(in crate::mcp) poll: Option<i64>,
+    pub(in crate::mcp) requested_wait_ms: Option<u64>,
+    pub(in crate::mcp) waited_ms: Option<u64>,
+    pub(in crate::mcp) duplicate: bool,
+    pub(in crate::mcp) first_retrieval: bool,
+    pub(in crate::mcp) tasks: Option<usize>,
+    pub(in crate::mcp) log_events: Option<usize>,
+    pub(in crate::mcp) log_cursor: Option<i64>,
+    pub(in crate::mcp) bytes: usize,
+    pub(in crate::mcp) error: Option<RunErrorCode>,
+    pub(in crate::mcp) outcome: CallOutcome,
 }
 
 impl<'a> CallRecord<'a> {
-    pub(super) fn begin(metrics: &'a RunMetrics, tool: &'static str, client: ClientName) -> Self {
+    pub(in crate::mcp) fn begin(
+        metrics: &'a RunMetrics,
+        tool: &'static str,
+        client: ClientName,
+    ) -> Self {
         Self {
             metrics,
             tool,
@@ -185,7 +189,7 @@ impl RunMetrics {
         }
     }
 
-    pub(super) fn set_waiting(&self, number: usize) {
+    pub(in crate::mcp) fn set_waiting(&self, number: usize) {
         self.waiting.store(number, Ordering::Relaxed);
     }
 
