@@ -157,17 +157,14 @@ impl Work {
                 .await?
                 .unwrap_or_else(|| "The agent failed and did not say why.".to_owned()),
         };
-        let category = match ErrorCategory::of_words(&words) {
-            ErrorCategory::Unknown
-                if matches!(
-                    reason,
-                    TerminalReason::AgentFailed | TerminalReason::Interrupted
-                ) =>
-            {
-                ErrorCategory::Tooling
-            }
-            category => category,
-        };
+        let ours = matches!(
+            reason,
+            TerminalReason::AgentFailed | TerminalReason::Interrupted
+        );
+        let mut category = ErrorCategory::of_words(&words);
+        if ours && category == ErrorCategory::Unknown {
+            category = ErrorCategory::Tooling;
+        }
         Ok(Fault {
             category,
             message: cut(words.trim(), MAX_FAULT),

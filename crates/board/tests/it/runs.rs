@@ -500,7 +500,7 @@ store::on_both_engines! {
         world.run().await;
         puppet.end_turn_if_open().await;
         world.run().await;
-        assert_eq!(client.get(run.task_id).await.status.is_final(), true);
+        assert!(client.get(run.task_id).await.status.is_final());
     }
 
     async fn a_run_waits_for_a_place_like_every_card(db: TestDb) {

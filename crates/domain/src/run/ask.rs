@@ -267,7 +267,7 @@ mod tests {
         asked(&"x".repeat(MAX_TASK), Some(&"y".repeat(MAX_CONTEXT)))
             .check()
             .unwrap();
-        assert!(MAX_TASK + MAX_CONTEXT + 2 <= crate::message::MAX_MESSAGE_BYTES);
+        const { assert!(MAX_TASK + MAX_CONTEXT + 2 <= crate::message::MAX_MESSAGE_BYTES) }
     }
 
     #[test]
