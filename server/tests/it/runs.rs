@@ -305,22 +305,27 @@ store::on_both_engines! {
         let client = Outside::connect(&app).await;
         let run = client.start("Do it.").await;
         let began = Instant::now();
-        let (value, ()) = tokio::join!(client.check(&run), async {
+        let storm = async {
             until_waiting(&app, 1).await;
-            // From queued to running, and a storm of words.
+            // From queued to running, and words without end.
             let agent = run.launch(&app).await;
-            for n in 0..30 {
+            for n in 0..i64::MAX {
                 say(&app, &agent, &format!("Working, {n}.")).await;
             }
-        });
+        };
+        let value = tokio::select! {
+            value = client.check(&run) => value,
+            () = storm => panic!("the storm was over first"),
+        };
         assert!(began.elapsed() >= Duration::from_millis(2_250));
         assert_eq!((&value["status"], &value["timedOut"], &value["isError"]), (&json!("running"), &json!(true), &json!(false)));
         assert!(value["waitedMs"].as_i64().unwrap() >= 45_000, "{value}");
         assert_eq!(value["nextAction"], json!({"tool": "check_task", "args": run.ids()}));
         assert_eq!((&value["retryAfterMs"], &value["pollCount"]), (&json!(0), &json!(1)));
         assert!(value["hint"].as_str().unwrap().contains("not an error"));
-        assert_eq!((&value["phase"], &value["logCount"]), (&json!("thinking"), &json!(30)));
-        assert_eq!(value["latestUpdate"]["text"], "Working, 29.");
+        assert_eq!(value["phase"], "thinking");
+        assert!(value["logCount"].as_i64().unwrap() > 1, "{value}");
+        assert!(value["latestUpdate"]["text"].as_str().unwrap().starts_with("Working, "), "{value}");
     }
 
     async fn in_poll_mode_the_log_ends_a_wait(db: TestDb) {
@@ -841,7 +846,6 @@ impl std::io::Write for Log {
 /// Two thousand clients wait at once, each for a run of its own; each is told within a second of its end.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 #[ignore = "long: prints figures"]
-#[expect(clippy::print_stdout, reason = "the figures are what it is for")]
 async fn two_thousand_waiters_are_woken_in_time() {
     const WAITERS: usize = 2_000;
     let db = TestDb::sqlite().await;

@@ -9,7 +9,7 @@ use crate::transition::{Work, load_session, load_task};
 use crate::{Actor, Board};
 use domain::clarification::ClarificationStatus;
 use domain::error::Refusal;
-use domain::ids::{ProfileId, RunId, SessionId, TokenId, WorkspaceId};
+use domain::ids::{ProfileId, RunId, TokenId, WorkspaceId};
 use domain::params::CreateTask;
 use domain::queue::{QueuedBy, QueuedState};
 use domain::run::agents::choices;
@@ -105,9 +105,10 @@ impl Work {
             && let Some((id, hash)) = store::runs::by_key(&mut self.tx, token, key).await?
         {
             if hash != call.payload_hash() {
-                let found = store::runs::find(&mut self.tx, token, id).await?;
-                let session = found.map_or_else(SessionId::new, |(run, _)| run.session_id);
-                return Err(RunRefusal::key_conflict(id, session).into());
+                let (run, _) = store::runs::find(&mut self.tx, token, id)
+                    .await?
+                    .ok_or_else(|| RunRefusal::no_run(None))?;
+                return Err(RunRefusal::key_conflict(id, run.session_id).into());
             }
             return Ok(Outcome::Keyed(id));
         }

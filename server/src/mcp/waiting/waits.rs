@@ -218,7 +218,7 @@ impl Waiter {
     pub(in crate::mcp) async fn woken(&mut self) {
         if self.bell.changed().await.is_err() {
             // The table outlives its waiters, and a card's bells their last one.
-            std::future::pending().await
+            std::future::pending::<()>().await;
         }
     }
 }
