@@ -341,6 +341,8 @@ store::on_both_engines! {
             say(&app, &agent, "One.").await;
         });
         assert_eq!((&value["timedOut"], &value["logs"][0]["text"]), (&json!(false), &json!("One.")));
+        arguments = run.ids();
+        arguments["mode"] = json!("poll");
         arguments["logCursor"] = value["logCursor"].clone();
         let (value, ()) = tokio::join!(client.call("check_task", arguments), async {
             until_waiting(&app, 1).await;
