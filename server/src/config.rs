@@ -2,17 +2,21 @@
 
 use crate::delivery::DeliverySettings;
 use crate::jobs::{JobFile, JobOverrides, JobsConfig};
+use crate::mcp::{RunWaits, WaitLimits};
 use crate::public_url::PublicUrl;
 use anyhow::{Context, bail};
 use clap::{Args, ValueEnum};
 use domain::guards::Guards;
 use domain::queue::merge::AutoMerge;
+use domain::run::wait::WaitBounds;
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 
 const ADDR: &str = "127.0.0.1:3000";
 const FILE: &str = "flightdeck.toml";
 const CANCEL_GRACE_MS: u64 = 10_000;
+const RUN_KEPT_DAYS: u32 = 7;
+const DAY_MS: i64 = 24 * 60 * 60 * 1_000;
 
 /// How log lines look on standard error.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum, Serialize, Deserialize)]
@@ -81,6 +85,21 @@ pub struct Overrides {
     /// Milliseconds in which one author's writes to a plan share a revision; 0 gives each its own [default: 300000]
     #[arg(long, value_name = "MS", env = "FLIGHTDECK_PLAN_MERGE_MS")]
     pub plan_merge_ms: Option<u32>,
+    /// Milliseconds a check_task call waits when it does not say how long [default: 45000]
+    #[arg(long, value_name = "MS", env = "FLIGHTDECK_RUN_WAIT_MS")]
+    pub run_wait_ms: Option<u64>,
+    /// The longest wait of a check_task call, in milliseconds; many clients cut a call at 60 seconds [default: 55000]
+    #[arg(long, value_name = "MS", env = "FLIGHTDECK_RUN_MAX_WAIT_MS")]
+    pub run_max_wait_ms: Option<u64>,
+    /// Calls of one client that may wait at once; more are answered at once [default: 100]
+    #[arg(long, value_name = "N", env = "FLIGHTDECK_RUN_WAITERS_PER_CLIENT")]
+    pub run_waiters_per_client: Option<usize>,
+    /// Calls of all clients that may wait at once [default: 20000]
+    #[arg(long, value_name = "N", env = "FLIGHTDECK_RUN_WAITERS")]
+    pub run_waiters: Option<usize>,
+    /// Days for which the outcome of an outside client's task can be read after its end [default: 7]
+    #[arg(long, value_name = "DAYS", env = "FLIGHTDECK_RUN_KEPT_DAYS")]
+    pub run_kept_days: Option<u32>,
     /// AI jobs.
     #[command(flatten)]
     pub jobs: JobOverrides,
@@ -125,6 +144,16 @@ struct File {
     cancel_grace_ms: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     plan_merge_ms: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    run_wait_ms: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    run_max_wait_ms: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    run_waiters_per_client: Option<usize>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    run_waiters: Option<usize>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    run_kept_days: Option<u32>,
     // A table: in a settings file it comes after all values.
     jobs: JobFile,
 }
@@ -164,6 +193,10 @@ pub struct Config {
     pub cancel_grace_ms: u64,
     /// See [`board::Settings::plan_merge_ms`].
     pub plan_merge_ms: i64,
+    /// How long calls may wait for runs, and how many.
+    pub runs: RunWaits,
+    /// For how many days the outcome of a run is kept.
+    pub run_kept_days: u32,
     /// AI jobs.
     pub jobs: JobsConfig,
     /// The models of the assistant; from the environment alone, since they hold keys.
@@ -237,6 +270,32 @@ impl Config {
                 .plan_merge_ms
                 .or(file.plan_merge_ms)
                 .map_or(usual.plan_merge_ms, i64::from),
+            runs: RunWaits {
+                bounds: WaitBounds {
+                    usual: said
+                        .run_wait_ms
+                        .or(file.run_wait_ms)
+                        .unwrap_or(RunWaits::default().bounds.usual),
+                    most: said
+                        .run_max_wait_ms
+                        .or(file.run_max_wait_ms)
+                        .unwrap_or(RunWaits::default().bounds.most),
+                },
+                limits: WaitLimits {
+                    per_client: said
+                        .run_waiters_per_client
+                        .or(file.run_waiters_per_client)
+                        .unwrap_or(WaitLimits::default().per_client),
+                    in_all: said
+                        .run_waiters
+                        .or(file.run_waiters)
+                        .unwrap_or(WaitLimits::default().in_all),
+                },
+            },
+            run_kept_days: said
+                .run_kept_days
+                .or(file.run_kept_days)
+                .unwrap_or(RUN_KEPT_DAYS),
             jobs: JobsConfig::load(said.jobs, file.jobs),
             models: assistant::Settings::from_env(),
             delivery: DeliverySettings::from_env(),
@@ -264,6 +323,8 @@ impl Config {
             message_share_percent: usual.guards.share_percent,
             cancel_grace_ms: CANCEL_GRACE_MS,
             plan_merge_ms: usual.plan_merge_ms,
+            runs: RunWaits::default(),
+            run_kept_days: RUN_KEPT_DAYS,
             jobs: JobsConfig::default(),
             models: assistant::Settings::default(),
             delivery: DeliverySettings::default(),
@@ -277,6 +338,12 @@ impl Config {
             Some(url) => store::Options::new(url.clone()),
             None => store::Options::embedded(&self.data_dir),
         }
+    }
+
+    /// The waits' share of the settings.
+    #[must_use]
+    pub const fn run_waits(&self) -> RunWaits {
+        self.runs
     }
 
     /// The board's share of the settings.
@@ -297,6 +364,11 @@ impl Config {
             jobs: board::JobSettings {
                 lease_ms: self.jobs.lease_ms,
                 ..board::JobSettings::default()
+            },
+            runs: board::RunSettings {
+                kept_ms: i64::from(self.run_kept_days) * DAY_MS,
+                words_kept_ms: i64::from(self.run_kept_days) * DAY_MS,
+                ..board::RunSettings::default()
             },
             workspaces_dir: self.data_dir.join("workspaces"),
             ..board::Settings::default()
@@ -322,6 +394,11 @@ impl Config {
             message_share_percent: Some(self.message_share_percent),
             cancel_grace_ms: Some(self.cancel_grace_ms),
             plan_merge_ms: u32::try_from(self.plan_merge_ms).ok(),
+            run_wait_ms: Some(self.runs.bounds.usual),
+            run_max_wait_ms: Some(self.runs.bounds.most),
+            run_waiters_per_client: Some(self.runs.limits.per_client),
+            run_waiters: Some(self.runs.limits.in_all),
+            run_kept_days: Some(self.run_kept_days),
             jobs: self.jobs.to_file(),
         })?)
     }

@@ -64,6 +64,8 @@ struct State {
     recent: VecDeque<Arc<Shared>>,
     /// Position up to which everything was handed out.
     head: i64,
+    /// Listeners that are the server's own.
+    own: usize,
 }
 
 impl Feed {
@@ -77,6 +79,7 @@ impl Feed {
                 sender: broadcast::channel(CHANNEL).0,
                 recent: VecDeque::with_capacity(RECENT),
                 head,
+                own: 0,
             })),
         };
         tokio::spawn(feed.clone().run(wake, shutdown));
@@ -89,10 +92,18 @@ impl Feed {
         self.state().head
     }
 
-    /// How many listen.
+    /// How many clients listen.
     #[must_use]
     pub fn listeners(&self) -> usize {
-        self.state().sender.receiver_count()
+        let state = self.state();
+        state.sender.receiver_count().saturating_sub(state.own)
+    }
+
+    /// Begins to listen from now on, for as long as the server runs: one reader of the log serves whoever waits for a change.
+    #[must_use]
+    pub fn listen_for_the_server(&self) -> Listener {
+        self.state().own += 1;
+        self.listen(None)
     }
 
     /// Begins to listen after position `since`, or now.

@@ -113,12 +113,19 @@ impl Server {
                 None => seams(&config, &board, clock)?,
             },
         );
+        let feed = Feed::start(board.clone(), shutdown.clone())
+            .await
+            .map_err(refused)?;
         let state = AppState {
             jobs: jobs.clone(),
-            feed: Feed::start(board.clone(), shutdown.clone())
-                .await
-                .map_err(refused)?,
-            mcp: Mcp::new(board.clone(), vary.patience, &shutdown),
+            mcp: Mcp::new(
+                board.clone(),
+                &feed,
+                config.run_waits(),
+                vary.patience,
+                &shutdown,
+            ),
+            feed,
             site: pages::site(config.site_dir.clone()),
             accounts: Arc::new(Accounts::new(board.clone(), exposed)),
             names: Arc::new(names(&config, exposed)),
@@ -203,6 +210,7 @@ impl Server {
     /// Takes no new connections, ends streams, ends the agents, waits for requests that are under way, and closes the database.
     pub async fn stop(self) {
         self.state.runtime.set_running(false);
+        self.state.mcp.end_waits().await;
         self.state.shutdown.cancel();
         self.observing.abort();
         self.scheduler.stop().await;

@@ -77,46 +77,11 @@ impl Board {
         answer: &ClarificationAnswer,
     ) -> Result<ClarificationOutcome> {
         let mut work = self.begin().await?;
-        let mut bundle = store::clarifications::find(&mut work.tx, id)
-            .await?
-            .ok_or_else(|| Refusal::not_found("question"))?;
-        match bundle.status {
-            ClarificationStatus::Pending => {}
-            ClarificationStatus::Responding
-            | ClarificationStatus::Answered
-            | ClarificationStatus::Rejected => {
-                return Ok(outcome(&bundle, false));
-            }
-            ClarificationStatus::Expired | ClarificationStatus::Cancelled => {
-                return Err(moved_on(bundle.status).into());
-            }
+        let outcome = work.answer_bundle(self, id, answer).await?;
+        if outcome.claimed {
+            work.commit().await?;
         }
-        let mut session = load_session(&mut work.tx, bundle.session_id).await?;
-        let stands = active_bundles(&mut work.tx, &session)
-            .await?
-            .into_iter()
-            .find_map(|(active, stands)| (active.id == id).then_some(stands));
-        let result = response(&bundle.questions, answer)?;
-        let command = if answer.rejected {
-            ClarificationCommand::Reject
-        } else {
-            ClarificationCommand::Answer
-        };
-        match (stands, command) {
-            (None | Some(Standing::Over), _) => {
-                return Err(moved_on(ClarificationStatus::Expired).into());
-            }
-            (Some(Standing::Detached), ClarificationCommand::Answer) => {
-                work.bring_answer(self, &mut bundle, &mut session, result)
-                    .await?;
-            }
-            // A skip of a detached bundle is stored and wakes nobody.
-            (Some(Standing::Live | Standing::Detached), _) => {
-                work.end_bundle(&mut bundle, command, Some(result)).await?;
-            }
-        }
-        work.commit().await?;
-        Ok(outcome(&bundle, true))
+        Ok(outcome)
     }
 
     /// The bundle once no answer is on its way any more.
@@ -199,6 +164,54 @@ impl Board {
 }
 
 impl Work {
+    /// Records an answer where its call still waits, or puts it on its way; `claimed` says whether anything was written.
+    pub(crate) async fn answer_bundle(
+        &mut self,
+        board: &Board,
+        id: ClarificationId,
+        answer: &ClarificationAnswer,
+    ) -> Result<ClarificationOutcome> {
+        let mut bundle = store::clarifications::find(&mut self.tx, id)
+            .await?
+            .ok_or_else(|| Refusal::not_found("question"))?;
+        match bundle.status {
+            ClarificationStatus::Pending => {}
+            ClarificationStatus::Responding
+            | ClarificationStatus::Answered
+            | ClarificationStatus::Rejected => {
+                return Ok(outcome(&bundle, false));
+            }
+            ClarificationStatus::Expired | ClarificationStatus::Cancelled => {
+                return Err(moved_on(bundle.status).into());
+            }
+        }
+        let mut session = load_session(&mut self.tx, bundle.session_id).await?;
+        let stands = active_bundles(&mut self.tx, &session)
+            .await?
+            .into_iter()
+            .find_map(|(active, stands)| (active.id == id).then_some(stands));
+        let result = response(&bundle.questions, answer)?;
+        let command = if answer.rejected {
+            ClarificationCommand::Reject
+        } else {
+            ClarificationCommand::Answer
+        };
+        match (stands, command) {
+            (None | Some(Standing::Over), _) => {
+                return Err(moved_on(ClarificationStatus::Expired).into());
+            }
+            (Some(Standing::Detached), ClarificationCommand::Answer) => {
+                self.bring_answer(board, &mut bundle, &mut session, result)
+                    .await?;
+            }
+            // A skip of a detached bundle is stored and wakes nobody.
+            (Some(Standing::Live | Standing::Detached), _) => {
+                self.end_bundle(&mut bundle, command, Some(result)).await?;
+            }
+        }
+        Ok(outcome(&bundle, true))
+    }
+
     /// Brings an answer to an agent that no longer waits for it.
     async fn bring_answer(
         &mut self,

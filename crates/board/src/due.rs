@@ -15,6 +15,8 @@ pub(crate) struct Due {
     pub(crate) predecessors: BTreeSet<TaskId>,
     /// Tasks whose parts may all have ended.
     pub(crate) parents: BTreeSet<TaskId>,
+    /// Sessions whose run may be over.
+    pub(crate) runs: BTreeSet<SessionId>,
     /// Cards that were promoted in this transaction: none is twice, so steps that feed one another in a circle come to an end.
     pub(crate) promoted: Vec<TaskId>,
 }

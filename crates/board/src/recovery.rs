@@ -38,6 +38,9 @@ impl Board {
         for pending in store::moves::all_pending(&mut work.tx).await? {
             work.due.at_rest(pending.session_id);
         }
+        // Runs end in the transactions that end them; this is the second wall.
+        let live = store::runs::live_sessions(&mut work.tx).await?;
+        work.due.runs.extend(live);
         for session in store::sessions::with_queued_prompts(&mut work.tx).await? {
             work.effect(EffectKind::Dispatch, &session, None).await?;
         }

@@ -21,6 +21,8 @@ pub(crate) mod stop_reason {
     pub(crate) const INTERRUPT: &str = "interrupted_by_parent";
     /// The operator sent a prompt that waited.
     pub(crate) const SEND_NOW: &str = "replaced_by_operator";
+    /// An outside client cancelled its run.
+    pub(crate) const CLIENT: &str = "cancelled_by_client";
     /// The grace after a parent question was over.
     pub(crate) const QUESTION: &str = "waits_for_parent";
 }

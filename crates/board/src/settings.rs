@@ -37,6 +37,8 @@ pub struct Settings {
     pub events_kept_ms: i64,
     /// Limits of AI jobs.
     pub jobs: JobSettings,
+    /// Limits of runs.
+    pub runs: RunSettings,
     /// Where the folders of tasks are made that name none of their own.
     pub workspaces_dir: PathBuf,
 }
@@ -57,6 +59,7 @@ impl Default for Settings {
             plan_merge_ms: 5 * 60 * 1_000,
             events_kept_ms: 7 * 24 * 60 * 60 * 1_000,
             jobs: JobSettings::default(),
+            runs: RunSettings::default(),
             workspaces_dir: PathBuf::from("workspaces"),
         }
     }
@@ -89,6 +92,28 @@ impl Default for JobSettings {
             text_kept_ms: 7 * DAY,
             completed_kept_ms: 14 * DAY,
             failed_kept_ms: 30 * DAY,
+        }
+    }
+}
+
+/// Limits of outside clients' runs that an installation may change.
+#[derive(Debug, Clone)]
+pub struct RunSettings {
+    /// The outcome of a run can be read for so long after its end, in milliseconds.
+    pub kept_ms: i64,
+    /// What was asked is kept for so long after the end, in milliseconds.
+    pub words_kept_ms: i64,
+    /// A run in which nothing has happened for so long, and that waits for somebody, is given up; in milliseconds.
+    pub patience_ms: i64,
+}
+
+impl Default for RunSettings {
+    fn default() -> Self {
+        const DAY: i64 = 24 * 60 * 60 * 1_000;
+        Self {
+            kept_ms: 7 * DAY,
+            words_kept_ms: 7 * DAY,
+            patience_ms: 7 * DAY,
         }
     }
 }

@@ -21,6 +21,9 @@ impl Work {
                 self.release_dependants(task).await?;
             } else if let Some(step) = self.due.places.pop_first() {
                 self.promote(step).await?;
+            } else if let Some(session) = self.due.runs.pop_first() {
+                // Last: whatever the others put into the session's queue belongs to its run.
+                self.settle_run(session).await?;
             } else {
                 return Ok(());
             }

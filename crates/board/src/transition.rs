@@ -115,6 +115,11 @@ impl Work {
     /// Appends a fact.
     pub(crate) async fn event(&mut self, event: NewEvent) -> Result<()> {
         self.wake_events = true;
+        if let Some(session) = event.session_id
+            && domain::run::may_end_by(event.kind)
+        {
+            self.due.runs.insert(session);
+        }
         match event.kind {
             EventKind::ClarificationChanged => self.wake_clarifications = true,
             // What became of a prompt shows in its turn, or in that it no longer waits.

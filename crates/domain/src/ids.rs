@@ -99,6 +99,8 @@ ids! {
     WalkthroughId = "walkthrough_id";
     /// A review finding.
     FindingId = "finding_id";
+    /// A run: one execution that an outside client asked for. The contract calls it `taskId`, and `jobId` too.
+    RunId = "taskId";
 }
 
 impl MessageId {

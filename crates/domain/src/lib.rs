@@ -36,6 +36,7 @@ pub mod receipt;
 pub mod redact;
 pub mod review;
 pub mod rich;
+pub mod run;
 pub mod session;
 pub mod task;
 pub mod time;

@@ -137,6 +137,17 @@ fn on_task_or_external(profile: &McpProfile) -> bool {
 
 const GROUPS: &[Group] = &[
     Group {
+        // First: a client shows a model little more than the beginning of a list.
+        enabled: |profile| profile.surface == Surface::External,
+        tools: &[
+            "run_task",
+            "check_task",
+            "get_task",
+            "list_tasks",
+            "cancel_task",
+        ],
+    },
+    Group {
         enabled: on_task_or_external,
         tools: &[
             "list_workspaces_kandev",

@@ -36,6 +36,7 @@ pub mod questions;
 pub mod queue;
 pub mod receipts;
 pub mod reviews;
+pub mod runs;
 pub mod sessions;
 pub mod stats;
 pub mod tasks;

@@ -52,6 +52,12 @@ const STEPS: &[(i64, &str, &str, &str)] = &[
         include_str!("../migrations/postgres/0007_talk_more.sql"),
     ),
     (
+        8,
+        "runs",
+        include_str!("../migrations/sqlite/0008_runs.sql"),
+        include_str!("../migrations/postgres/0008_runs.sql"),
+    ),
+    (
         10,
         "accounts",
         include_str!("../migrations/sqlite/0010_accounts.sql"),

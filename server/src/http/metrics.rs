@@ -60,5 +60,6 @@ async fn show(State(app): State<AppState>) -> Result<Response, ApiError> {
         .metrics
         .render(&stats, app.runtime.live_agents(), app.feed.listeners());
     text.push_str(&Metrics::render_jobs(&jobs, running, open_breakers));
+    text.push_str(&app.mcp.run_metrics().render());
     Ok(([(CONTENT_TYPE, FORMAT)], text).into_response())
 }

@@ -4,7 +4,8 @@ use super::Patience;
 use super::identity::Identity;
 use super::lists::{Client, Lists};
 use super::plans;
-use super::tool::Call;
+use super::tool::{Answer, Call, Run};
+use super::waiting::Runs;
 use crate::error::{refusal_of, tool_error};
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, DiscoverResult,
@@ -26,14 +27,21 @@ const INSTRUCTIONS: &str = "Tools of a Flightdeck board, on which an operator de
 #[derive(Debug, Clone)]
 pub(super) struct Connection {
     lists: Lists,
+    runs: Runs,
     patience: Patience,
     shutdown: CancellationToken,
 }
 
 impl Connection {
-    pub(super) const fn new(lists: Lists, patience: Patience, shutdown: CancellationToken) -> Self {
+    pub(super) const fn new(
+        lists: Lists,
+        runs: Runs,
+        patience: Patience,
+        shutdown: CancellationToken,
+    ) -> Self {
         Self {
             lists,
+            runs,
             patience,
             shutdown,
         }
@@ -54,23 +62,25 @@ impl Connection {
             ));
         };
         let arguments = Value::Object(request.arguments.unwrap_or_default());
-        if let Err(refusal) = tool.schema.check(tool.name, &arguments) {
+        let call = Call {
+            board: self.lists.board.clone(),
+            actor,
+            arguments,
+            context,
+            gone,
+            patience: self.patience,
+            shutdown: self.shutdown.clone(),
+            runs: self.runs.clone(),
+        };
+        let (schema, run) = match &tool.run {
+            Run::Board { schema, run } => (schema, run),
+            Run::Contract(run) => return Ok(contract_result(run(call).await)),
+        };
+        if let Err(refusal) = schema.check(tool.name, &call.arguments) {
             return Ok(tool_error(&refusal));
         }
-        let board = self.lists.board.clone();
-        let outcome = match board.check_tool_call(&actor, tool.name).await {
-            Ok(()) => {
-                (tool.run)(Call {
-                    board,
-                    actor,
-                    arguments,
-                    context,
-                    gone,
-                    patience: self.patience,
-                    shutdown: self.shutdown.clone(),
-                })
-                .await
-            }
+        let outcome = match call.board.check_tool_call(&actor, tool.name).await {
+            Ok(()) => run(call).await,
             Err(error) => Err(error),
         };
         let outcome = match self.lists.board.settled().await {
@@ -181,6 +191,13 @@ fn identity(context: &RequestContext<RoleServer>) -> Result<Identity, ErrorData>
 
 fn internal(error: board::BoardError) -> ErrorData {
     ErrorData::internal_error(refusal_of(error).message, None)
+}
+
+/// The contract's answer: the same JSON as data and as text, since several clients show a model the text alone.
+fn contract_result(answer: Answer) -> CallToolResult {
+    let mut result = CallToolResult::structured(answer.value);
+    result.is_error = Some(answer.is_error);
+    result
 }
 
 /// Data, once for models as indented JSON and once for programs. A text that must be read letter for letter has a block of its

@@ -4,8 +4,8 @@
 //! handlers and compiled schemas are one value behind one lock, so a call never meets a new handler with an old schema. Each
 //! effective change is told once to every client of the session; an equal profile is told to nobody.
 
-use super::all_tools;
 use super::tool::Ready;
+use super::{all_tools, contract_tools};
 use board::{Actor, Board};
 use domain::ids::SessionId;
 use domain::profile::{McpProfile, external, tools};
@@ -22,7 +22,9 @@ const NOTICE_LIMIT: Duration = Duration::from_secs(5);
 static READY: LazyLock<Vec<Arc<Ready>>> = LazyLock::new(|| {
     all_tools()
         .into_iter()
-        .map(|tool| Arc::new(Ready::new(tool)))
+        .map(Ready::new)
+        .chain(contract_tools().into_iter().map(Ready::contract))
+        .map(Arc::new)
         .collect()
 });
 

@@ -7,6 +7,8 @@
 //! | [`connection`] | what one client may ask: its list of tools, a call |
 //! | [`lists`] | the list of each session with its schemas, swapped as one |
 //! | [`tool`] | a tool as data, and a call to it |
+//! | [`runs`] | the outside contract: starting runs, waiting for them, reading them |
+//! | [`waiting`] | who waits for a run, and what is told of it |
 //! | the nouns | the tools themselves: [`workspaces`], [`tasks`], [`moves`], [`dependencies`], [`agents`], [`sessions`], [`messages`], [`questions`], [`steps`], [`plans`], [`papers`], [`diagnostics`] |
 //!
 //! Who calls is known from the token alone; nothing in a call names its sender, and nothing an agent sends chooses its tools.
@@ -24,16 +26,20 @@ mod moves;
 mod papers;
 mod plans;
 mod questions;
+mod runs;
 mod sessions;
 mod steps;
 mod tasks;
 mod tool;
 mod transport;
+mod waiting;
 mod workspaces;
 
 pub use lists::Lists;
-pub use tool::{Call, Hints, Tool};
+pub use tool::{Call, ContractTool, Hints, Tool};
+pub use waiting::{RunMetrics, RunWaits, WaitLimits};
 
+use crate::feed::Feed;
 use crate::http::metadata_address;
 use crate::runtime;
 use crate::state::AppState;
@@ -46,6 +52,7 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 use transport::Transport;
+use waiting::Runs;
 
 /// Where the tools are.
 pub const PATH: &str = "/mcp";
@@ -57,6 +64,10 @@ pub struct Patience {
     pub question: Duration,
     /// How often a waiting call tells its client that it still waits.
     pub progress: Duration,
+    /// How often a call that waits for a run tells so.
+    pub run_progress: Duration,
+    /// By how much waits for runs are shortened, to prove things about minutes in seconds.
+    pub run_wait_divisor: u32,
     /// When a connection of an agent that nobody uses is forgotten; it may wait for its operator for a day.
     pub agent_idle: Duration,
     /// When a connection of an outside client that nobody uses is forgotten.
@@ -68,6 +79,8 @@ impl Default for Patience {
         Self {
             question: Duration::from_secs(2 * 60 * 60),
             progress: Duration::from_secs(20),
+            run_progress: Duration::from_secs(12),
+            run_wait_divisor: 1,
             agent_idle: Duration::from_secs(24 * 60 * 60),
             external_idle: Duration::from_secs(30 * 60),
         }
@@ -78,16 +91,39 @@ impl Default for Patience {
 #[derive(Debug, Clone)]
 pub struct Mcp {
     lists: Lists,
+    runs: Runs,
     transport: Arc<Transport>,
 }
 
 impl Mcp {
-    /// A route over a board; `shutdown` ends its connections.
+    /// A route over a board; waits for runs are woken by the feed, and `shutdown` ends connections.
     #[must_use]
-    pub fn new(board: Board, patience: Patience, shutdown: &CancellationToken) -> Self {
+    pub fn new(
+        board: Board,
+        feed: &Feed,
+        waits: RunWaits,
+        patience: Patience,
+        shutdown: &CancellationToken,
+    ) -> Self {
         let lists = Lists::new(board);
-        let transport = Arc::new(Transport::new(&lists, patience, shutdown));
-        Self { lists, transport }
+        let runs = Runs::start(feed, waits, shutdown.clone());
+        let transport = Arc::new(Transport::new(&lists, &runs, patience, shutdown));
+        Self {
+            lists,
+            runs,
+            transport,
+        }
+    }
+
+    /// What is counted of runs.
+    #[must_use]
+    pub fn run_metrics(&self) -> &RunMetrics {
+        self.runs.metrics()
+    }
+
+    /// Answers every call that waits for a run, before connections are ended: its client is told to ask again.
+    pub async fn end_waits(&self) {
+        self.runs.end_waits().await;
     }
 }
 
@@ -118,6 +154,12 @@ pub fn all_tools() -> Vec<Tool> {
     .into_iter()
     .flatten()
     .collect()
+}
+
+/// The tools of the outside contract. They are `external` clients' alone.
+#[must_use]
+pub fn contract_tools() -> Vec<ContractTool> {
+    runs::tools()
 }
 
 /// Answers at [`PATH`].

@@ -5,10 +5,7 @@ use board::{Board, BoardError};
 use domain::error::Refusal;
 use domain::ids::ClarificationId;
 use domain::params::AskQuestions;
-use rmcp::model::ProgressNotificationParam;
 use serde_json::{Value, json};
-use std::time::Duration;
-use tokio::time::{Instant, interval_at};
 
 pub(super) fn tools() -> Vec<Tool> {
     vec![ask_user_tool(), ask_parent_tool()]
@@ -133,7 +130,7 @@ async fn ask_user(call: Call) -> Outcome {
     };
     let answer = tokio::select! {
         answer = call.board.clarification_wait(id) => answer?,
-        () = tell_progress(&call) => return Err(nobody_waits()),
+        () = call.tell_progress(call.patience.progress, "waiting for the operator's answer") => return Err(nobody_waits()),
         () = call.context.ct.cancelled() => return Err(nobody_waits()),
         () = call.gone.cancelled() => return Err(nobody_waits()),
         () = tokio::time::sleep(call.patience.question) => {
@@ -151,26 +148,6 @@ async fn ask_user(call: Call) -> Outcome {
 
 fn nobody_waits() -> BoardError {
     Refusal::conflict("the call was cancelled; the question stays open, and an answer will come as your next prompt").into()
-}
-
-/// Tells the client now and then that its call still waits, if it asked for that; many give a quiet call up. Never ends unless
-/// the client cannot be told any more.
-async fn tell_progress(call: &Call) {
-    let Some(token) = call.context.meta.get_progress_token() else {
-        return std::future::pending().await;
-    };
-    let every: Duration = call.patience.progress;
-    let mut ticks = interval_at(Instant::now() + every, every);
-    let mut count = 0.0;
-    loop {
-        ticks.tick().await;
-        count += 1.0;
-        let notice = ProgressNotificationParam::new(token.clone(), count)
-            .with_message("waiting for the operator's answer");
-        if call.context.peer.notify_progress(notice).await.is_err() {
-            return;
-        }
-    }
 }
 
 /// Detaches a question when it is dropped with nobody waiting any more, also if the call's future is simply thrown away.

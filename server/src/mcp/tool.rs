@@ -2,17 +2,20 @@
 
 use super::Patience;
 use super::identity::Identity;
+use super::waiting::Runs;
 use crate::schema::Schema;
 use board::{Actor, Board, BoardError};
 use domain::error::Refusal;
 use domain::ids::TaskId;
 use futures::future::BoxFuture;
-use rmcp::model::{JsonObject, ToolAnnotations};
+use rmcp::model::{JsonObject, ProgressNotificationParam, ToolAnnotations};
 use rmcp::service::{RequestContext, RoleServer};
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 use std::str::FromStr;
 use std::sync::Arc;
+use std::time::Duration;
+use tokio::time::{Instant, interval_at};
 use tokio_util::sync::CancellationToken;
 
 /// What a tool does to the board; hints for clients that ask their user before some calls.
@@ -69,13 +72,54 @@ pub struct Tool {
     pub run: fn(Call) -> BoxFuture<'static, Outcome>,
 }
 
+/// What a tool of the outside contract gives: the answer whole, since the contract says how a refusal looks.
+#[derive(Debug)]
+pub(super) struct Answer {
+    /// Shown as data, and as the same JSON in text.
+    pub(super) value: Value,
+    /// Models start over when they are told of an error, so only what failed is one.
+    pub(super) is_error: bool,
+}
+
+/// A tool of the outside contract. It reads its arguments itself: what it does not know it ignores (rulings 25).
+#[derive(Debug)]
+pub struct ContractTool {
+    /// Without a version and without a suffix; stable once shipped.
+    pub name: &'static str,
+    /// For people.
+    pub title: &'static str,
+    /// For a model: the first sentence says what it is for.
+    pub description: &'static str,
+    /// JSON Schema of its arguments.
+    pub input: Value,
+    /// JSON Schema of its result.
+    pub output: Value,
+    /// See [`Hints`].
+    pub hints: Hints,
+    /// It sets things going outside of the server.
+    pub open_world: bool,
+    /// Carries out a call.
+    pub(super) run: fn(Call) -> BoxFuture<'static, Answer>,
+}
+
+/// How a call is carried out.
+#[derive(Debug)]
+pub(super) enum Run {
+    /// The arguments are checked against the listed schema first.
+    Board {
+        schema: Box<Schema>,
+        run: fn(Call) -> BoxFuture<'static, Outcome>,
+    },
+    /// The tool looks at them itself.
+    Contract(fn(Call) -> BoxFuture<'static, Answer>),
+}
+
 /// A tool made ready to be listed and called.
 #[derive(Debug)]
 pub(super) struct Ready {
     pub(super) name: &'static str,
     pub(super) listed: rmcp::model::Tool,
-    pub(super) schema: Schema,
-    pub(super) run: fn(Call) -> BoxFuture<'static, Outcome>,
+    pub(super) run: Run,
 }
 
 impl Ready {
@@ -85,22 +129,40 @@ impl Ready {
             accepted["properties"][name] = json!({"type": "string"});
         }
         let schema = Schema::closed(&accepted);
-        let input: JsonObject = match tool.input {
-            Value::Object(input) => input,
-            Value::Null
-            | Value::Bool(_)
-            | Value::Number(_)
-            | Value::String(_)
-            | Value::Array(_) => JsonObject::default(),
-        };
+        let input = object(tool.input);
         let mut listed = rmcp::model::Tool::new(tool.name, tool.description, Arc::new(input));
         listed.title = Some(tool.title.to_owned());
         listed.annotations = Some(tool.hints.annotations(tool.title));
         Self {
             name: tool.name,
             listed,
-            schema,
-            run: tool.run,
+            run: Run::Board {
+                schema: Box::new(schema),
+                run: tool.run,
+            },
+        }
+    }
+
+    pub(super) fn contract(tool: ContractTool) -> Self {
+        let input = object(tool.input);
+        let mut listed = rmcp::model::Tool::new(tool.name, tool.description, Arc::new(input));
+        listed.title = Some(tool.title.to_owned());
+        listed.output_schema = Some(Arc::new(object(tool.output)));
+        let hints = tool.hints.annotations(tool.title);
+        listed.annotations = Some(hints.open_world(tool.open_world));
+        Self {
+            name: tool.name,
+            listed,
+            run: Run::Contract(tool.run),
+        }
+    }
+}
+
+fn object(schema: Value) -> JsonObject {
+    match schema {
+        Value::Object(schema) => schema,
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Array(_) => {
+            JsonObject::default()
         }
     }
 }
@@ -120,6 +182,8 @@ pub struct Call {
     pub(super) gone: CancellationToken,
     pub(super) patience: Patience,
     pub(super) shutdown: CancellationToken,
+    /// Who waits for runs.
+    pub(super) runs: Runs,
 }
 
 impl Call {
@@ -153,6 +217,26 @@ impl Call {
             .iter()
             .find_map(|key| self.context.meta.get(*key)?.as_str())
             .filter(|id| !id.is_empty())
+    }
+}
+
+impl Call {
+    /// Tells the client now and then that its call still waits, if it asked for that; many give a quiet call up. Never ends
+    /// unless the client cannot be told any more.
+    pub(super) async fn tell_progress(&self, every: Duration, message: &'static str) {
+        let Some(token) = self.context.meta.get_progress_token() else {
+            return std::future::pending().await;
+        };
+        let mut ticks = interval_at(Instant::now() + every, every);
+        let mut count = 0.0;
+        loop {
+            ticks.tick().await;
+            count += 1.0;
+            let notice = ProgressNotificationParam::new(token.clone(), count).with_message(message);
+            if self.context.peer.notify_progress(notice).await.is_err() {
+                return;
+            }
+        }
     }
 }
 

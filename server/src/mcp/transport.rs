@@ -9,6 +9,7 @@ use super::Patience;
 use super::connection::Connection;
 use super::identity::Identity;
 use super::lists::Lists;
+use super::waiting::Runs;
 use axum::body::{Body, BodyDataStream};
 use axum::extract::Request;
 use axum::response::{IntoResponse, Response};
@@ -43,8 +44,17 @@ impl std::fmt::Debug for Transport {
 }
 
 impl Transport {
-    pub(super) fn new(lists: &Lists, patience: Patience, shutdown: &CancellationToken) -> Self {
-        let half = |idle| Half::new(lists.clone(), patience, idle, shutdown.clone());
+    pub(super) fn new(
+        lists: &Lists,
+        runs: &Runs,
+        patience: Patience,
+        shutdown: &CancellationToken,
+    ) -> Self {
+        let half = |idle| {
+            let connection =
+                Connection::new(lists.clone(), runs.clone(), patience, shutdown.clone());
+            Half::new(connection, idle, shutdown.clone())
+        };
         Self {
             agents: half(patience.agent_idle),
             external: half(patience.external_idle),
@@ -68,7 +78,7 @@ struct Half {
 }
 
 impl Half {
-    fn new(lists: Lists, patience: Patience, idle: Duration, shutdown: CancellationToken) -> Self {
+    fn new(connection: Connection, idle: Duration, shutdown: CancellationToken) -> Self {
         let mut sessions = LocalSessionManager::default();
         sessions.session_config.keep_alive = Some(idle);
         let sessions = Arc::new(sessions);
@@ -76,12 +86,9 @@ impl Half {
         let config = StreamableHttpServerConfig::default()
             .disable_allowed_hosts()
             .with_max_request_body_bytes(BODY_LIMIT)
-            .with_cancellation_token(shutdown.clone());
-        let service = StreamableHttpService::new(
-            move || Ok(Connection::new(lists.clone(), patience, shutdown.clone())),
-            sessions.clone(),
-            config,
-        );
+            .with_cancellation_token(shutdown);
+        let service =
+            StreamableHttpService::new(move || Ok(connection.clone()), sessions.clone(), config);
         Self {
             service,
             sessions,

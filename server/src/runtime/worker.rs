@@ -124,6 +124,14 @@ pub(super) async fn housekeeping(board: Board, stop: CancellationToken) {
                 "old events were not dropped"
             ),
         }
+        match board.runs_tidy().await {
+            Ok(0) => {}
+            Ok(runs) => tracing::info!(runs, "forgot old runs"),
+            Err(error) => tracing::error!(
+                error = &error as &dyn std::error::Error,
+                "old runs were not forgotten"
+            ),
+        }
         if let Err(error) = board.web_sessions_prune().await {
             tracing::error!(
                 error = &error as &dyn std::error::Error,

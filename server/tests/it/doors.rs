@@ -125,6 +125,8 @@ const ROUTES: &[(&str, Access)] = &[
 enum Given {
     /// Sessions on tasks, and outside clients.
     Everybody,
+    /// Outside clients alone.
+    Outside,
     /// Sessions on tasks.
     Sessions,
     /// Sessions on tasks that are not in autopilot mode.
@@ -136,6 +138,11 @@ enum Given {
 }
 
 const TOOLS: &[(&str, Given)] = &[
+    ("run_task", Given::Outside),
+    ("check_task", Given::Outside),
+    ("get_task", Given::Outside),
+    ("list_tasks", Given::Outside),
+    ("cancel_task", Given::Outside),
     ("list_workspaces_kandev", Given::Everybody),
     ("list_workflows_kandev", Given::Everybody),
     ("list_workflow_steps_kandev", Given::Everybody),
@@ -312,6 +319,7 @@ async fn every_tool_has_a_case_and_keeps_it() {
     let listed: BTreeSet<&str> = server::mcp::all_tools()
         .iter()
         .map(|tool| tool.name)
+        .chain(server::mcp::contract_tools().iter().map(|tool| tool.name))
         .collect();
     let cases: BTreeSet<&str> = TOOLS.iter().map(|(tool, _)| *tool).collect();
     assert_eq!(listed, cases, "tools and their cases differ");
@@ -324,7 +332,11 @@ async fn every_tool_has_a_case_and_keeps_it() {
     let owner = Agent::launch(&app, crate::support::id(&titled["id"])).await;
     let outside = app.access_token().await;
     let holders: [(&str, &str, &[Given]); 4] = [
-        ("an outside client", &outside, &[Given::Everybody]),
+        (
+            "an outside client",
+            &outside,
+            &[Given::Everybody, Given::Outside],
+        ),
         (
             "a normal task",
             &parent.token,

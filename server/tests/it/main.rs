@@ -33,6 +33,7 @@ mod operators;
 mod pages;
 mod papers;
 mod plans;
+mod runs;
 mod security;
 mod several_sessions;
 mod tool_auth;

@@ -49,6 +49,48 @@ async fn lists_of_all_profiles() {
     }
     assert_eq!(tools.len(), server::mcp::all_tools().len());
     insta::with_settings!({sort_maps => true}, { insta::assert_json_snapshot!("tools", tools) });
+
+    let contract: Vec<Value> = Client::connect(&app, &outside)
+        .await
+        .tools()
+        .await
+        .iter()
+        .filter(|tool| !tool.name.ends_with("_kandev"))
+        .map(|tool| serde_json::to_value(tool).unwrap())
+        .collect();
+    assert_eq!(contract.len(), server::mcp::contract_tools().len());
+    insta::with_settings!({sort_maps => true}, { insta::assert_json_snapshot!("contract", contract) });
+}
+
+/// Clients ask before calls that are not marked as reading; a version in a name would never be rid of again.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn tools_of_the_contract_say_what_they_do() {
+    let app = TestApp::new().await;
+    let client = Client::connect(&app, &app.access_token().await).await;
+    let tools = client.tools().await;
+    for (name, hints) in [
+        ("run_task", (false, Some(false), false, true)),
+        ("check_task", (true, None, true, false)),
+        ("get_task", (true, None, true, false)),
+        ("list_tasks", (true, None, true, false)),
+        ("cancel_task", (false, Some(true), true, false)),
+    ] {
+        let tool = tools.iter().find(|tool| tool.name == name).unwrap();
+        let given = tool.annotations.as_ref().unwrap();
+        assert_eq!(given.read_only_hint, Some(hints.0), "{name}");
+        assert!(
+            hints
+                .1
+                .is_none_or(|destroys| given.destructive_hint == Some(destroys)),
+            "{name}"
+        );
+        assert_eq!(given.idempotent_hint, Some(hints.2), "{name}");
+        assert_eq!(given.open_world_hint, Some(hints.3), "{name}");
+        assert!(
+            tool.title.is_some() && tool.output_schema.is_some(),
+            "{name}"
+        );
+    }
 }
 
 #[test]

@@ -67,6 +67,7 @@ mod queue_races;
 mod races;
 mod relay;
 mod restart;
+mod runs;
 mod scenarios;
 mod sessions;
 mod several_sessions;

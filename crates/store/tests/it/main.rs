@@ -31,6 +31,7 @@ mod questions;
 mod queue;
 mod receipts;
 mod reviews;
+mod runs;
 mod schema;
 mod sessions;
 mod shape;

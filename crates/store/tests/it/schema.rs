@@ -17,6 +17,7 @@ use domain::plan::PlanAuthorKind;
 use domain::question::QuestionStatus;
 use domain::queue::{Lane, QueuedBy, QueuedState};
 use domain::review::{FindingStatus, Severity, Side};
+use domain::run::{ErrorCategory, RunStatus, TerminalReason};
 use domain::session::{FreshStart, SessionState};
 use domain::task::{Origin, Priority, TaskState, TitleMode};
 use domain::turn::TurnState;
@@ -40,6 +41,9 @@ fn words() -> BTreeMap<(&'static str, &'static str), BTreeSet<&'static str>> {
         (("ai_job_deliveries", "kind"), of!(DeliveryKind)),
         (("ai_job_deliveries", "state"), of!(ChunkState)),
         (("ai_job_tool_calls", "state"), of!(ToolCallState)),
+        (("runs", "outcome"), final_statuses()),
+        (("runs", "reason"), of!(TerminalReason)),
+        (("runs", "error_category"), of!(ErrorCategory)),
         (("steps", "stage_type"), of!(StageType)),
         (("tasks", "state"), of!(TaskState)),
         (("tasks", "priority"), of!(Priority)),
@@ -72,6 +76,12 @@ fn words() -> BTreeMap<(&'static str, &'static str), BTreeSet<&'static str>> {
         (("review_findings", "severity"), of!(Severity)),
         (("review_findings", "status"), of!(FindingStatus)),
     ])
+}
+
+/// What is stored of a run is how it ended; the other statuses are derived.
+fn final_statuses() -> BTreeSet<&'static str> {
+    let over = RunStatus::ALL.iter().filter(|status| status.is_final());
+    over.map(|status| status.as_str()).collect()
 }
 
 /// The words in quotes in a check constraint.
@@ -183,6 +193,8 @@ async fn full_world(db: &TestDb) -> World {
         store::plans::insert_revision(tx, &crate::plans::revision(&plan, 1)).await?;
         store::walkthroughs::put(tx, &crate::walkthroughs::walkthrough(child.id, "W")).await?;
         store::reviews::put(tx, &crate::reviews::finding(child.id, "F")).await?;
+        let run = crate::runs::run_of(&session, domain::ids::TokenId::new());
+        store::runs::insert(tx, &run).await?;
         store::events::append(tx, &NewEvent::new(EventKind::TaskCreated), now).await
     })
     .await
@@ -248,6 +260,7 @@ store::on_both_engines! {
             ("steps", "name"),
             ("tasks", "title"),
             ("access_tokens", "name"),
+            ("runs", "agent"),
             ("plans", "title"),
             ("walkthroughs", "title"),
             ("plan_revisions", "title"),
