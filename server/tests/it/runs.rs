@@ -859,7 +859,7 @@ async fn two_thousand_waiters_are_woken_in_time() {
         })
         .await,
     );
-    let (token, secret) = app
+    let made = app
         .board()
         .token_create(&Actor::Operator, "many")
         .await
