@@ -128,6 +128,8 @@ impl Server {
             .into_future(),
         );
         let scheduler = Scheduler::start(jobs).await.map_err(refused)?;
+        let left = board.clone();
+        tokio::spawn(async move { crate::assistant::finish_agreed(&left).await });
         // Agents reach the tools from the moment they are started, so they come after the door is open.
         let runtime = (!vary.without_runtime).then(|| {
             let tools = format!("http://{addr}{}", mcp::PATH);

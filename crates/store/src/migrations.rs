@@ -51,6 +51,12 @@ const STEPS: &[(i64, &str, &str, &str)] = &[
         include_str!("../migrations/sqlite/0007_talk_more.sql"),
         include_str!("../migrations/postgres/0007_talk_more.sql"),
     ),
+    (
+        9,
+        "consent",
+        include_str!("../migrations/sqlite/0009_consent.sql"),
+        include_str!("../migrations/postgres/0009_consent.sql"),
+    ),
 ];
 
 /// Brings the schema up to date. Concurrent callers wait for one another.
