@@ -8,9 +8,22 @@ use leptos_i18n_parser::parse_locales::parse_locales;
 use std::error::Error;
 use std::path::PathBuf;
 
-const NAMESPACES: [&str; 13] = [
-    "common", "shell", "task", "chat", "question", "error", "keys", "time", "board", "queue",
-    "taskpage", "plan", "paper",
+const NAMESPACES: [&str; 15] = [
+    "common",
+    "shell",
+    "task",
+    "chat",
+    "question",
+    "error",
+    "keys",
+    "time",
+    "board",
+    "queue",
+    "taskpage",
+    "plan",
+    "paper",
+    "job",
+    "assistant",
 ];
 
 fn main() -> Result<(), Box<dyn Error>> {

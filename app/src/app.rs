@@ -7,8 +7,11 @@ use crate::components::toast::{Toaster, Toasts};
 use crate::components::tooltip::OpenTooltip;
 use crate::keys::{Command, Commands};
 use crate::live::Live;
+use crate::pages::assistant::AssistantPage;
 use crate::pages::board::Board;
+use crate::pages::desk::DeskOfAddress;
 use crate::pages::inbox::Inbox;
+use crate::pages::jobs::{JobPage, JobsPage};
 use crate::pages::not_found::NotFound;
 use crate::pages::task::{TaskOfAddress, TaskPage};
 use crate::pages::workbench::Layout;
@@ -71,19 +74,23 @@ fn Pages() -> impl IntoView {
 #[component(transparent)]
 fn WorkbenchRoutes() -> impl leptos_router::MatchNestedRoutes + Clone {
     view! {
-        <ParentRoute path=path!("") view=WithTask ssr=SsrMode::Async>
+        <ParentRoute path=path!("") view=WithAddressed ssr=SsrMode::Async>
             <Route path=path!("/") view=Board/>
             <Route path=path!("/inbox") view=Inbox/>
             <Route path=path!("/tasks/:id") view=TaskPage/>
+            <Route path=path!("/assistant") view=AssistantPage/>
+            <Route path=path!("/jobs") view=JobsPage/>
+            <Route path=path!("/jobs/:id") view=JobPage/>
         </ParentRoute>
     }
     .into_inner()
 }
 
-/// The layout, with the task that the address names already being read: pages within find it in their context.
+/// The layout, with the task, conversation or job that the address names already being read: pages within find it in their context.
 #[component]
-fn WithTask() -> impl IntoView {
+fn WithAddressed() -> impl IntoView {
     TaskOfAddress::provide();
+    DeskOfAddress::provide();
     Layout()
 }
 
@@ -97,6 +104,8 @@ fn GlobalKeys() -> impl IntoView {
     };
     commands.on(Command::GoBoard, go(paths::HOME));
     commands.on(Command::GoInbox, go(paths::INBOX));
+    commands.on(Command::GoAssistant, go(paths::ASSISTANT));
+    commands.on(Command::GoJobs, go(paths::JOBS));
     commands.on(
         Command::Next,
         Callback::new(|()| crate::components::task_tree::move_focus(1)),

@@ -8,6 +8,7 @@ use crate::feed::Feed;
 use crate::http::router;
 use crate::jobs::{Jobs, Scheduler, Seams};
 use crate::mcp::{self, Mcp, Patience};
+use crate::pages::Models;
 use crate::runtime::{Runtime, RuntimeConfig};
 use crate::state::{AppState, RuntimeHealth};
 use crate::{known_agents, pages};
@@ -106,6 +107,7 @@ impl Server {
         );
         let state = AppState {
             jobs: jobs.clone(),
+            models: Models::from(&config.models),
             feed: Feed::start(board.clone(), shutdown.clone())
                 .await
                 .map_err(refused)?,

@@ -4,7 +4,7 @@ use crate::feed::Feed;
 use crate::jobs::Jobs;
 use crate::mcp::Mcp;
 use crate::metrics::Metrics;
-use crate::pages::Site;
+use crate::pages::{Models, Site};
 use axum::extract::FromRef;
 use board::Board;
 use std::sync::Arc;
@@ -20,6 +20,8 @@ pub struct AppState {
     pub feed: Feed,
     /// AI jobs.
     pub jobs: Jobs,
+    /// What is known of the models.
+    pub models: Models,
     /// The tools.
     pub mcp: Mcp,
     /// The web app's files.

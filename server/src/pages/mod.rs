@@ -1,11 +1,14 @@
 //! The web app: pages rendered on the server, the server functions behind them, and the files of the browser's half.
 
+mod desk;
 mod site;
 
+pub use desk::{Models, NodeDesk};
 pub use site::Site;
 
 use crate::feed::Feed;
 use app::App;
+use app::api::desk::AnyDesk;
 use app::live::LiveCursor;
 use axum::Router;
 use axum::body::Body;
@@ -30,6 +33,8 @@ pub struct Pages {
     pub feed: Feed,
     /// The files of the browser's half.
     pub site: Arc<Site>,
+    /// AI jobs.
+    pub desk: NodeDesk,
 }
 
 /// Pages, server functions and files; whatever nothing else answers ends here.
@@ -50,7 +55,9 @@ pub fn router(pages: &Pages) -> Router {
 /// What pages and server functions find in their context beside the request.
 fn context(pages: &Pages) -> impl Fn() + Clone + Send + Sync + 'static {
     let pages = pages.clone();
+    let desk = AnyDesk(Arc::new(pages.desk.clone()));
     move || {
+        provide_context(desk.clone());
         provide_context(pages.board.clone());
         // Bound to loopback and without accounts, the person at the machine is the operator; see `http::security`.
         provide_context(Actor::Operator);
