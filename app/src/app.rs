@@ -7,11 +7,11 @@ use crate::components::toast::{Toaster, Toasts};
 use crate::components::tooltip::OpenTooltip;
 use crate::keys::{Command, Commands};
 use crate::live::Live;
-use crate::pages::assistant::AssistantPage;
+use crate::pages::assistant::{self, AssistantPage};
 use crate::pages::board::Board;
-use crate::pages::desk::DeskOfAddress;
+use crate::pages::desk::{DeskOfAddress, Reading};
 use crate::pages::inbox::Inbox;
-use crate::pages::jobs::{JobPage, JobsPage};
+use crate::pages::jobs::{self, JobPage, JobsPage};
 use crate::pages::not_found::NotFound;
 use crate::pages::task::{TaskOfAddress, TaskPage};
 use crate::pages::workbench::Layout;
@@ -23,6 +23,7 @@ use leptos::prelude::*;
 use leptos_meta::provide_meta_context;
 use leptos_router::components::{ParentRoute, Route, Router, Routes};
 use leptos_router::hooks::use_navigate;
+use leptos_router::params::ParamsMap;
 use leptos_router::{SsrMode, path};
 
 /// The app, in the body of the document.
@@ -90,8 +91,23 @@ fn WorkbenchRoutes() -> impl leptos_router::MatchNestedRoutes + Clone {
 #[component]
 fn WithAddressed() -> impl IntoView {
     TaskOfAddress::provide();
-    DeskOfAddress::provide();
+    DeskOfAddress::provide(desk_first);
     Layout()
+}
+
+/// Reads what the page of the assistant, of all jobs, or of one begins with.
+fn desk_first(path: String, query: &ParamsMap) -> Reading {
+    let asked = jobs::asked_by(query);
+    Box::pin(async move {
+        match path.as_str() {
+            paths::ASSISTANT => assistant::load().await?.await.map(Some),
+            paths::JOBS => jobs::load(asked).await?.await.map(Some),
+            _ => match paths::job_of(&path) {
+                Some(key) => jobs::load_one(key.to_owned()).await?.await,
+                None => Ok(None),
+            },
+        }
+    })
 }
 
 /// The keys that work on every page. Inside of the router, since some of them navigate.

@@ -30,9 +30,13 @@ pub fn ConsentCard(
     let clock = use_clock();
     // Whether it can still be agreed to is also a matter of the time.
     let state = Memo::new(move |_| {
-        preview.with(|preview| match preview.state {
-            ConsentState::Open if clock.now() >= preview.expires_at => ConsentState::Expired,
-            state => state,
+        preview.with(|preview| {
+            let late = clock.now() >= preview.expires_at;
+            if late && preview.state == ConsentState::Open {
+                ConsentState::Expired
+            } else {
+                preview.state
+            }
         })
     });
     let asks = move || matches!(state.get(), ConsentState::Open | ConsentState::Agreed);

@@ -1,16 +1,19 @@
 //! What the pages of the assistant and of AI jobs begin with: read by the layout and not by the page, since server and browser must
-//! count their resources alike; see [`crate::pages::task::TaskOfAddress`].
+//! count their resources alike. How each is read, the app says, which knows them all.
 
 use crate::carried::Carried;
 use crate::components::states::Skeleton;
 use crate::error::AppError;
 use crate::lazy;
-use crate::live::{Live, Topic, use_live};
-use crate::pages::{assistant, jobs};
-use crate::parts::Part;
+use crate::live::{Topic, use_live};
 use crate::paths;
 use leptos::prelude::*;
 use leptos_router::hooks::{use_location, use_query_map};
+use leptos_router::params::ParamsMap;
+use std::pin::Pin;
+
+/// What a page begins with, being read; `None` when there is no such thing.
+pub type Reading = Pin<Box<dyn Future<Output = Result<Option<Carried>, AppError>> + Send>>;
 
 /// What the page at the address begins with.
 #[derive(Debug, Clone, Copy)]
@@ -21,17 +24,26 @@ type First = (String, Option<Carried>);
 
 impl DeskOfAddress {
     /// Puts it into the context of the pages.
-    pub fn provide() {
+    pub fn provide(read: fn(String, &ParamsMap) -> Reading) {
         let live = use_live();
         let location = use_location();
         let query = use_query_map();
         let path = Memo::new(move |_| location.pathname.with(|path| ours(path)));
         provide_context(Self(Resource::new(
             move || path.get(),
-            move |path| async move {
-                let asked = jobs::asked_by(&query.get_untracked());
-                let read = read(&path, asked, live).await?;
-                Ok((path, read))
+            move |path| {
+                let reading = (!path.is_empty()).then(|| {
+                    // Listening begins before reading: what happens in between is heard and read again.
+                    untrack(|| live.revision(Topic::Jobs));
+                    query.with_untracked(|query| read(path.clone(), query))
+                });
+                async move {
+                    let read = match reading {
+                        Some(reading) => reading.await?,
+                        None => None,
+                    };
+                    Ok((path, read))
+                }
             },
         )));
     }
@@ -63,28 +75,20 @@ impl DeskOfAddress {
 
 /// The path, when the page at it is one of these.
 fn ours(path: &str) -> String {
-    match Part::of_path(path) {
-        Some(Part::Assistant | Part::Jobs) => path.to_owned(),
-        Some(Part::Task | Part::Inbox) | None => String::new(),
+    let is_ours = [paths::ASSISTANT, paths::JOBS].contains(&path) || paths::job_of(path).is_some();
+    if is_ours {
+        path.to_owned()
+    } else {
+        String::new()
     }
 }
 
-async fn read(
-    path: &str,
-    asked: crate::api::jobs::JobsAsked,
-    live: Live,
-) -> Result<Option<Carried>, AppError> {
-    if path.is_empty() {
-        return Ok(None);
+#[test]
+fn the_pages_of_others_are_not_read_here() {
+    for own in [paths::ASSISTANT, paths::JOBS, "/jobs/aij_1"] {
+        assert_eq!(ours(own), own);
     }
-    // Listening begins before reading: what happens in between is heard and read again.
-    untrack(|| live.revision(Topic::Jobs));
-    match path {
-        paths::ASSISTANT => assistant::load().await?.await.map(Some),
-        paths::JOBS => jobs::load(asked).await?.await.map(Some),
-        _ => match paths::job_of(path) {
-            Some(key) => jobs::load_one(key.to_owned()).await?.await,
-            None => Ok(None),
-        },
+    for other in [paths::HOME, paths::INBOX, "/tasks/1", "/assistants"] {
+        assert_eq!(ours(other), "", "{other}");
     }
 }

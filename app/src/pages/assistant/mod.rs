@@ -50,7 +50,7 @@ pub(crate) fn present(opened: Carried) -> Result<AnyView, AppError> {
 
 /// Reads what the page begins with.
 #[wasm_split(assistant, fallible)]
-pub(super) fn load() -> Result<Loading, AppError> {
+pub(crate) fn load() -> Result<Loading, AppError> {
     Ok(Box::pin(
         async move { assistant_open().await.map(Carried::of) },
     ))
@@ -91,7 +91,7 @@ fn Present(opened: Opened) -> impl IntoView {
             <div class="task-main">
                 <header class="chat-head">
                     <h1 class="flex-1 text-16 font-semibold">{t!(locale, assistant.title)}</h1>
-                    <a class="link text-13" href=paths::JOBS>{t!(locale, shell.jobs)}</a>
+                    <a class="link text-13 lg:hidden" href=paths::JOBS>{t!(locale, shell.jobs)}</a>
                 </header>
                 <div class="task-talk">
                     <Show when=move || is_empty.get()>

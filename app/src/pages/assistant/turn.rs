@@ -61,10 +61,10 @@ pub(super) fn show(chat: Chat, turn: Turn) -> impl IntoView {
                 <p class="whitespace-pre-wrap break-words">{words}</p>
             </article>
             {move || match state.get() {
-                Under::Progress => progress(chat, turn.clone()).into_any(),
-                Under::Answer => answer(chat, turn.clone()).into_any(),
-                Under::Failed => ended(chat, turn.clone(), true).into_any(),
-                Under::Canceled => ended(chat, turn.clone(), false).into_any(),
+                Under::Progress => progress(chat, &turn).into_any(),
+                Under::Answer => answer(chat, &turn).into_any(),
+                Under::Failed => ended(chat, &turn, true).into_any(),
+                Under::Canceled => ended(chat, &turn, false).into_any(),
             }}
         </div>
     }
@@ -80,7 +80,7 @@ fn reference(chat: Chat, turn: &Turn) -> impl IntoView + use<> {
 }
 
 /// While it is not over: what goes on, for how long, since when that is known, and all that happened.
-fn progress(chat: Chat, turn: Turn) -> impl IntoView {
+fn progress(chat: Chat, turn: &Turn) -> impl IntoView + use<> {
     let locale = chat.locale;
     let clock = use_clock();
     let busy = RwSignal::new(false);
@@ -132,7 +132,7 @@ fn progress(chat: Chat, turn: Turn) -> impl IntoView {
             <div class="flex flex-wrap items-center gap-x-2 gap-y-1" aria-live="off">
                 <Icon glyph=Glyph::LoaderCircle class="w-4 h-4 shrink-0 text-running spin"/>
                 <span class="text-13 font-medium break-words min-w-0" role="status" data-testid="assistant-phase">{words}</span>
-                <span class="text-12 text-muted">{again}</span>
+                {move || again.get().map(|again| view! { <span class="text-12 text-muted">{again}</span> })}
                 <span class="text-12 text-muted"><Elapsed since/></span>
                 <span class="text-12 text-muted">{updated}</span>
                 <span class="flex-1"></span>
@@ -152,12 +152,12 @@ fn progress(chat: Chat, turn: Turn) -> impl IntoView {
                 <summary class="text-12 text-muted">{t!(locale, assistant.steps)}</summary>
                 <JobTimelineList events/>
             </details>
-            {reference(chat, &turn)}
+            {reference(chat, turn)}
         </div>
     }
 }
 
-fn answer(chat: Chat, turn: Turn) -> impl IntoView {
+fn answer(chat: Chat, turn: &Turn) -> impl IntoView + use<> {
     let locale = chat.locale;
     let read = turn.clone();
     let html = Signal::derive(move || read.with(|turn| turn.html.clone().unwrap_or_default()));
@@ -197,14 +197,14 @@ fn answer(chat: Chat, turn: Turn) -> impl IntoView {
                 {(!used.is_empty()).then(|| view! {
                     <span class="break-words min-w-0">{t!(locale, assistant.used, names = used)}</span>
                 })}
-                {reference(chat, &turn)}
+                {reference(chat, turn)}
             </p>
         </div>
     }
 }
 
 /// It ended without an answer: why, and the way to try it again.
-fn ended(chat: Chat, turn: Turn, failed: bool) -> impl IntoView {
+fn ended(chat: Chat, turn: &Turn, failed: bool) -> impl IntoView + use<> {
     let locale = chat.locale;
     let busy = RwSignal::new(false);
     let (key, reason) = turn.with_untracked(|turn| {
@@ -244,10 +244,10 @@ fn ended(chat: Chat, turn: Turn, failed: bool) -> impl IntoView {
     view! {
         <div class="end-card" role="group" aria-label=heading data-testid="assistant-ended">
             <Icon glyph class=icon_class/>
-            <div class="flex-1 min-w-0 flex flex-col gap-1">
+            <div class="flex-1 min-w-[10rem] flex flex-col gap-1">
                 <p class="text-13 font-medium">{heading}</p>
                 {reason.map(|reason| view! { <p class="end-reason" data-testid="assistant-reason">{reason}</p> })}
-                {reference(chat, &turn)}
+                {reference(chat, turn)}
             </div>
             <Button glyph=Glyph::RotateCcw busy on_press=retry test_id="assistant-retry">
                 {t!(locale, common.retry)}

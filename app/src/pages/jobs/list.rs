@@ -203,7 +203,7 @@ pub(super) fn List(
         <div class="flex flex-col gap-4 max-w-[64rem] mx-auto p-4" data-testid="jobs">
             <header class="flex flex-wrap items-baseline gap-3">
                 <h1 class="flex-1 text-20">{t!(locale, job.title)}</h1>
-                <a class="link text-13" href=paths::ASSISTANT>{t!(locale, shell.assistant)}</a>
+                <a class="link text-13 lg:hidden" href=paths::ASSISTANT>{t!(locale, shell.assistant)}</a>
             </header>
             {filters(locale, listed)}
             {move || {
@@ -290,9 +290,9 @@ fn row_view(locale: Locale, row: ArcRwSignal<JobRow>) -> impl IntoView {
         })
     };
     view! {
-        <li class="inbox-row" data-testid="job-row" data-job=id.to_string()>
-            <span class="w-28 max-sm:w-auto shrink-0 pt-0.5">{mark}</span>
-            <span class="flex flex-col flex-1 min-w-0 gap-0.5">
+        <li class="inbox-row max-sm:flex-col max-sm:gap-1" data-testid="job-row" data-job=id.to_string()>
+            <span class="w-28 shrink-0 pt-0.5">{mark}</span>
+            <span class="flex flex-col flex-1 min-w-0 max-w-full gap-0.5">
                 <a class="task-card-link" href=paths::job(&correlation_id)>{title}</a>
                 <span class="text-12 text-muted break-words">
                     {[user, source].join(" · ")}
@@ -377,7 +377,7 @@ fn filters(locale: Locale, listed: Listed) -> impl IntoView {
                 <select
                     id=state_id
                     name="status"
-                    class="field"
+                    class="field h-8 max-sm:h-11"
                     data-testid="job-filter-state"
                     prop:value=move || status_now().map(|status| status.to_string()).unwrap_or_default()
                     on:change:target=move |event| {
@@ -404,7 +404,7 @@ fn filters(locale: Locale, listed: Listed) -> impl IntoView {
                 <select
                     id=age_id
                     name="within"
-                    class="field"
+                    class="field h-8 max-sm:h-11"
                     data-testid="job-filter-age"
                     prop:value=move || age_now().map(|age| age.to_string()).unwrap_or_default()
                     on:change:target=move |event| {
@@ -435,7 +435,7 @@ fn filters(locale: Locale, listed: Listed) -> impl IntoView {
                     id=user_id
                     name="user"
                     type="search"
-                    class="field"
+                    class="field h-8 max-sm:h-11"
                     autocomplete="off"
                     data-testid="job-filter-user"
                     value=asked.with_untracked(|asked| asked.user.clone())

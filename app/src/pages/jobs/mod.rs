@@ -71,7 +71,7 @@ pub(crate) async fn fetch() -> Result<(), AppError> {
 
 /// Reads what the list begins with.
 #[wasm_split(jobs, fallible)]
-pub(super) fn load(asked: JobsAsked) -> Result<Loading<Carried>, AppError> {
+pub(crate) fn load(asked: JobsAsked) -> Result<Loading<Carried>, AppError> {
     Ok(Box::pin(
         async move { jobs_list(asked).await.map(Carried::of) },
     ))
@@ -79,14 +79,14 @@ pub(super) fn load(asked: JobsAsked) -> Result<Loading<Carried>, AppError> {
 
 /// Reads what the page of a job begins with; `None` when there is no such job.
 #[wasm_split(jobs, fallible)]
-pub(super) fn load_one(key: String) -> Result<Loading<Option<Carried>>, AppError> {
+pub(crate) fn load_one(key: String) -> Result<Loading<Option<Carried>>, AppError> {
     Ok(Box::pin(async move {
         Ok(job_show(key).await?.map(Carried::of))
     }))
 }
 
 /// What the address asks for. What makes no sense in it is passed over.
-pub(super) fn asked_by(query: &ParamsMap) -> JobsAsked {
+pub(crate) fn asked_by(query: &ParamsMap) -> JobsAsked {
     let text = |name: &str| {
         let value = query.get(name)?.trim().to_owned();
         (!value.is_empty()).then_some(value)

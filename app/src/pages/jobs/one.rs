@@ -334,7 +334,7 @@ fn facts(locale: Locale, held: Held, job: &JobView) -> impl IntoView + use<> {
             <dt class="text-muted">{t!(locale, job.attempts)}</dt>
             <dd>{move || {
                 let (n, max) = tries.get();
-                t!(locale, job.attempts_of, n = n, max = max)
+                t!(locale, job.tries, n = n, max = max)
             }}</dd>
             {again}
         </dl>
