@@ -8,9 +8,23 @@ use leptos_i18n_parser::parse_locales::parse_locales;
 use std::error::Error;
 use std::path::PathBuf;
 
-const NAMESPACES: [&str; 14] = [
-    "account", "common", "shell", "task", "chat", "question", "error", "keys", "time", "board",
-    "queue", "taskpage", "plan", "paper",
+const NAMESPACES: [&str; 16] = [
+    "account",
+    "common",
+    "shell",
+    "task",
+    "chat",
+    "question",
+    "error",
+    "keys",
+    "time",
+    "board",
+    "queue",
+    "taskpage",
+    "plan",
+    "paper",
+    "job",
+    "assistant",
 ];
 
 fn main() -> Result<(), Box<dyn Error>> {

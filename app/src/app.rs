@@ -7,8 +7,11 @@ use crate::components::toast::{Toaster, Toasts};
 use crate::components::tooltip::OpenTooltip;
 use crate::keys::{Command, Commands};
 use crate::live::Live;
+use crate::pages::assistant::{self, AssistantPage};
 use crate::pages::board::Board;
+use crate::pages::desk::{DeskOfAddress, Reading};
 use crate::pages::inbox::Inbox;
+use crate::pages::jobs::{self, JobPage, JobsPage};
 use crate::pages::not_found::NotFound;
 use crate::pages::task::{TaskOfAddress, TaskPage};
 use crate::pages::workbench::Layout;
@@ -20,6 +23,7 @@ use leptos::prelude::*;
 use leptos_meta::provide_meta_context;
 use leptos_router::components::{ParentRoute, Route, Router, Routes};
 use leptos_router::hooks::use_navigate;
+use leptos_router::params::ParamsMap;
 use leptos_router::{SsrMode, path};
 
 /// The app, in the body of the document.
@@ -71,20 +75,39 @@ fn Pages() -> impl IntoView {
 #[component(transparent)]
 fn WorkbenchRoutes() -> impl leptos_router::MatchNestedRoutes + Clone {
     view! {
-        <ParentRoute path=path!("") view=WithTask ssr=SsrMode::Async>
+        <ParentRoute path=path!("") view=WithAddressed ssr=SsrMode::Async>
             <Route path=path!("/") view=Board/>
             <Route path=path!("/inbox") view=Inbox/>
             <Route path=path!("/tasks/:id") view=TaskPage/>
+            <Route path=path!("/assistant") view=AssistantPage/>
+            <Route path=path!("/jobs") view=JobsPage/>
+            <Route path=path!("/jobs/:id") view=JobPage/>
         </ParentRoute>
     }
     .into_inner()
 }
 
-/// The layout, with the task that the address names already being read: pages within find it in their context.
+/// The layout, with the task, conversation or job that the address names already being read: pages within find it in their context.
 #[component]
-fn WithTask() -> impl IntoView {
+fn WithAddressed() -> impl IntoView {
     TaskOfAddress::provide();
+    DeskOfAddress::provide(desk_first);
     Layout()
+}
+
+/// Reads what the page of the assistant, of all jobs, or of one begins with.
+fn desk_first(path: String, query: &ParamsMap) -> Reading {
+    let asked = jobs::asked_by(query);
+    Box::pin(async move {
+        match path.as_str() {
+            paths::ASSISTANT => assistant::load().await?.await.map(Some),
+            paths::JOBS => jobs::load(asked).await?.await.map(Some),
+            _ => match paths::job_of(&path) {
+                Some(key) => jobs::load_one(key.to_owned()).await?.await,
+                None => Ok(None),
+            },
+        }
+    })
 }
 
 /// The keys that work on every page. Inside of the router, since some of them navigate.
@@ -97,6 +120,8 @@ fn GlobalKeys() -> impl IntoView {
     };
     commands.on(Command::GoBoard, go(paths::HOME));
     commands.on(Command::GoInbox, go(paths::INBOX));
+    commands.on(Command::GoAssistant, go(paths::ASSISTANT));
+    commands.on(Command::GoJobs, go(paths::JOBS));
     commands.on(
         Command::Next,
         Callback::new(|()| crate::components::task_tree::move_focus(1)),

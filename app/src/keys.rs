@@ -26,6 +26,10 @@ pub enum Command {
     GoBoard,
     /// To what needs the operator.
     GoInbox,
+    /// To the assistant.
+    GoAssistant,
+    /// To AI jobs.
+    GoJobs,
     /// To the next row or card.
     Next,
     /// To the previous row or card.
@@ -35,12 +39,14 @@ pub enum Command {
 }
 
 /// All commands with their keys, in the order in which help lists them.
-pub const MAP: [(Command, &[&str]); 8] = [
+pub const MAP: [(Command, &[&str]); 10] = [
     (Command::NewTask, &["c"]),
     (Command::NewSubtask, &["s"]),
     (Command::Search, &["/"]),
     (Command::GoBoard, &["g", "b"]),
     (Command::GoInbox, &["g", "i"]),
+    (Command::GoAssistant, &["g", "a"]),
+    (Command::GoJobs, &["g", "j"]),
     (Command::Next, &["j"]),
     (Command::Previous, &["k"]),
     (Command::Help, &["?"]),
@@ -55,6 +61,8 @@ pub fn words(locale: Locale, command: Command) -> &'static str {
         Command::Search => t!(locale, keys.search),
         Command::GoBoard => t!(locale, keys.go_board),
         Command::GoInbox => t!(locale, keys.go_inbox),
+        Command::GoAssistant => t!(locale, keys.go_assistant),
+        Command::GoJobs => t!(locale, keys.go_jobs),
         Command::Next => t!(locale, keys.next),
         Command::Previous => t!(locale, keys.previous),
         Command::Help => t!(locale, keys.help),

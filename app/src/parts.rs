@@ -17,6 +17,10 @@ pub enum Part {
     Task,
     /// The page of what needs the operator.
     Inbox,
+    /// The conversation with the assistant.
+    Assistant,
+    /// The pages of AI jobs.
+    Jobs,
 }
 
 impl Part {
@@ -25,6 +29,9 @@ impl Part {
     pub fn of_path(path: &str) -> Option<Self> {
         match path {
             paths::INBOX => Some(Self::Inbox),
+            paths::ASSISTANT => Some(Self::Assistant),
+            paths::JOBS => Some(Self::Jobs),
+            _ if paths::job_of(path).is_some() => Some(Self::Jobs),
             _ => paths::task_of(path).map(|_| Self::Task),
         }
     }
@@ -35,6 +42,8 @@ impl Part {
         match self {
             Self::Task => "task",
             Self::Inbox => "inbox",
+            Self::Assistant => "assistant",
+            Self::Jobs => "jobs",
         }
     }
 
@@ -47,6 +56,8 @@ impl Part {
         match self {
             Self::Task => pages::task::preload().await?,
             Self::Inbox => pages::inbox::preload().await?,
+            Self::Assistant => pages::assistant::preload().await?,
+            Self::Jobs => pages::jobs::fetch().await?,
         }
         Ok(())
     }
@@ -74,5 +85,9 @@ mod tests {
         assert_eq!(Part::of_path(paths::HOME), None);
         assert_eq!(Part::of_path(&paths::task(TaskId::new())), Some(Part::Task));
         assert_eq!(Part::of_path(paths::INBOX), Some(Part::Inbox));
+        assert_eq!(Part::of_path(paths::ASSISTANT), Some(Part::Assistant));
+        for path in [paths::JOBS.to_owned(), paths::job("aij_1"), paths::job("7")] {
+            assert_eq!(Part::of_path(&path), Some(Part::Jobs), "{path}");
+        }
     }
 }

@@ -13,6 +13,9 @@ pub const SIGN_IN: &str = "/sign-in";
 /// Settings.
 pub const SETTINGS: &str = "/settings";
 
+/// AI jobs.
+pub const JOBS: &str = "/jobs";
+
 const TASKS: &str = "/tasks/";
 
 /// A workspace's board.
@@ -31,6 +34,27 @@ pub fn task(id: TaskId) -> String {
 #[must_use]
 pub fn task_of(path: &str) -> Option<TaskId> {
     path.strip_prefix(TASKS)?.split('/').next()?.parse().ok()
+}
+
+/// A job's page.
+#[must_use]
+pub fn job(key: &str) -> String {
+    format!("{JOBS}/{key}")
+}
+
+/// The job whose page is at `path`, if it is the page of one.
+#[must_use]
+pub fn job_of(path: &str) -> Option<&str> {
+    let key = path.strip_prefix(JOBS)?.strip_prefix('/')?;
+    key.split('/').next().filter(|key| !key.is_empty())
+}
+
+#[test]
+fn a_job_is_found_by_its_own_address() {
+    assert_eq!(job_of(&job("aij_1")), Some("aij_1"));
+    for other in [JOBS, "/jobs/", "/jobsx/1", HOME] {
+        assert_eq!(job_of(other), None, "{other}");
+    }
 }
 
 #[test]

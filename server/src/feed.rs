@@ -12,8 +12,8 @@ use domain::event::Event;
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
-use tokio::sync::broadcast;
 use tokio::sync::broadcast::error::RecvError;
+use tokio::sync::{broadcast, watch};
 use tokio_util::sync::CancellationToken;
 
 /// Events kept in memory for those who come back.
@@ -22,6 +22,8 @@ const RECENT: usize = 2_048;
 const CHANNEL: usize = 1_024;
 /// Other nodes write to the log too, and their wake-ups do not reach us.
 const SAFETY_POLL: Duration = Duration::from_secs(1);
+/// AI jobs come in crowds: their watchers are told at most this often.
+const JOBS_ROUND: Duration = Duration::from_millis(200);
 /// Pause after a failed read.
 const RETRY: Duration = Duration::from_millis(250);
 
@@ -49,12 +51,16 @@ pub enum Told {
     Event(Arc<Shared>),
     /// Events are missing between the listener's position and this one.
     Reset(i64),
+    /// Something happened to AI jobs, which have timelines of their own and are not in the log.
+    Jobs,
 }
 
 /// The feed. Cheap to clone.
 #[derive(Debug, Clone)]
 pub struct Feed {
     board: Board,
+    /// Grows when something happened to AI jobs.
+    jobs: watch::Sender<u64>,
     state: Arc<Mutex<State>>,
 }
 
@@ -72,9 +78,11 @@ impl Feed {
     /// Starts reading at the newest event; ends when `shutdown` says so.
     pub async fn start(board: Board, shutdown: CancellationToken) -> board::Result<Self> {
         let wake = board.signals().subscribe(Topic::Events);
+        let jobs = board.signals().subscribe(Topic::Jobs);
         let (_, head) = board.events_bounds().await?;
         let feed = Self {
             board,
+            jobs: watch::channel(0).0,
             state: Arc::new(Mutex::new(State {
                 sender: broadcast::channel(CHANNEL).0,
                 recent: VecDeque::with_capacity(RECENT),
@@ -82,7 +90,8 @@ impl Feed {
                 own: 0,
             })),
         };
-        tokio::spawn(feed.clone().run(wake, shutdown));
+        tokio::spawn(feed.clone().run(wake, shutdown.clone()));
+        tokio::spawn(feed.clone().run_jobs(jobs, shutdown));
         Ok(feed)
     }
 
@@ -119,6 +128,7 @@ impl Feed {
         };
         Listener {
             feed: self.clone(),
+            jobs: self.jobs.subscribe(),
             position,
             ahead: if in_memory {
                 state.after(position)
@@ -133,7 +143,7 @@ impl Feed {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    async fn run(self, mut wake: tokio::sync::watch::Receiver<u64>, shutdown: CancellationToken) {
+    async fn run(self, mut wake: watch::Receiver<u64>, shutdown: CancellationToken) {
         loop {
             let pause = match self.read_on().await {
                 Ok(()) => SAFETY_POLL,
@@ -147,6 +157,33 @@ impl Feed {
                 // The board lives as long as we do, so its signals do not end before.
                 _ = wake.changed() => {}
                 () = tokio::time::sleep(pause) => {}
+            }
+        }
+    }
+
+    /// Tells of AI jobs, whoever of all nodes works on them.
+    async fn run_jobs(self, mut wake: watch::Receiver<u64>, shutdown: CancellationToken) {
+        let mut head = 0;
+        loop {
+            let woken = tokio::select! {
+                () = shutdown.cancelled() => return,
+                // The board lives as long as we do, so its signals do not end before.
+                _ = wake.changed() => true,
+                () = tokio::time::sleep(SAFETY_POLL), if self.board.is_shared() => false,
+            };
+            if self.board.is_shared() {
+                match self.board.jobs_head().await {
+                    Ok(now) if now == head && !woken => continue,
+                    Ok(now) => head = now,
+                    Err(error) => {
+                        crate::error::refusal_of(error);
+                    }
+                }
+            }
+            self.jobs.send_modify(|n| *n = n.wrapping_add(1));
+            tokio::select! {
+                () = shutdown.cancelled() => return,
+                () = tokio::time::sleep(JOBS_ROUND) => {}
             }
         }
     }
@@ -203,6 +240,7 @@ impl State {
 #[derive(Debug)]
 pub struct Listener {
     feed: Feed,
+    jobs: watch::Receiver<u64>,
     /// Everything up to here was told.
     position: i64,
     /// To be told next.
@@ -242,16 +280,23 @@ impl Listener {
                         return Some(reset);
                     }
                 }
-                Mode::Follow(receiver) => match receiver.recv().await {
-                    Ok(shared) if shared.event.id > self.position => {
-                        self.position = shared.event.id;
-                        return Some(Told::Event(shared));
+                Mode::Follow(receiver) => {
+                    let received = tokio::select! {
+                        biased;
+                        received = receiver.recv() => received,
+                        Ok(()) = self.jobs.changed() => return Some(Told::Jobs),
+                    };
+                    match received {
+                        Ok(shared) if shared.event.id > self.position => {
+                            self.position = shared.event.id;
+                            return Some(Told::Event(shared));
+                        }
+                        // We have it from the log, which was ahead of the reader.
+                        Ok(_) => {}
+                        Err(RecvError::Lagged(_)) => self.mode = Mode::CatchUp { checked: true },
+                        Err(RecvError::Closed) => return None,
                     }
-                    // We have it from the log, which was ahead of the reader.
-                    Ok(_) => {}
-                    Err(RecvError::Lagged(_)) => self.mode = Mode::CatchUp { checked: true },
-                    Err(RecvError::Closed) => return None,
-                },
+                }
             }
         }
     }

@@ -9,6 +9,7 @@ use crate::feed::Feed;
 use crate::http::{Names, router};
 use crate::jobs::{Jobs, Scheduler, Seams};
 use crate::mcp::{self, Mcp, Patience};
+use crate::pages::Models;
 use crate::public_url::PublicUrl;
 use crate::runtime::{Runtime, RuntimeConfig};
 use crate::state::{AppState, RuntimeHealth};
@@ -118,6 +119,7 @@ impl Server {
             .map_err(refused)?;
         let state = AppState {
             jobs: jobs.clone(),
+            models: Models::from(&config.models),
             mcp: Mcp::new(
                 board.clone(),
                 &feed,
@@ -146,6 +148,8 @@ impl Server {
             .into_future(),
         );
         let scheduler = Scheduler::start(jobs).await.map_err(refused)?;
+        let left = board.clone();
+        tokio::spawn(async move { crate::assistant::finish_agreed(&left).await });
         // Agents reach the tools from the moment they are started, so they come after the door is open.
         let runtime = (!vary.without_runtime).then(|| {
             let tools = format!("http://{}{}", reached_from_here(addr), mcp::PATH);

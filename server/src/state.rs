@@ -6,7 +6,7 @@ use crate::http::Names;
 use crate::jobs::Jobs;
 use crate::mcp::Mcp;
 use crate::metrics::Metrics;
-use crate::pages::Site;
+use crate::pages::{Models, Site};
 use board::Board;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -21,6 +21,8 @@ pub struct AppState {
     pub feed: Feed,
     /// AI jobs.
     pub jobs: Jobs,
+    /// What is known of the models.
+    pub models: Models,
     /// The tools.
     pub mcp: Mcp,
     /// The web app's files.

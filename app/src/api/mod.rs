@@ -9,7 +9,11 @@
     reason = "the macro makes a public struct of the arguments of each function"
 )]
 
+pub mod assistant;
 pub mod board_page;
+#[cfg(feature = "ssr")]
+pub mod desk;
+pub mod jobs;
 pub mod papers;
 pub mod questions;
 pub mod queue;
@@ -22,6 +26,7 @@ pub(crate) use door::Door;
 
 #[cfg(feature = "ssr")]
 mod door {
+    use super::desk::{AnyDesk, Desk};
     use crate::error::AppError;
     use board::{Actor, Board, BoardError};
     use domain::error::{ErrorCode, Refusal};
@@ -66,6 +71,18 @@ mod door {
                 request_id,
                 is_call,
             })
+        }
+
+        /// The AI jobs of this node.
+        pub(crate) fn desk(&self) -> Result<std::sync::Arc<dyn Desk>, AppError> {
+            match use_context::<AnyDesk>() {
+                Some(AnyDesk(desk)) => Ok(desk),
+                None => Err(answer_error(
+                    Refusal::unavailable("the server is not ready yet: try again in a moment"),
+                    &self.request_id,
+                    self.is_call,
+                )),
+            }
         }
 
         /// The answer to the page. What the caller may not read goes to the log.

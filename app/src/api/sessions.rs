@@ -30,6 +30,7 @@ pub struct ShownMessage {
 }
 
 impl Entry for ShownMessage {
+    type Id = MessageId;
     fn id(&self) -> MessageId {
         self.message.id
     }

@@ -24,6 +24,9 @@ pub fn Composer(
     /// Why the last attempt failed, in words.
     #[prop(optional, into)]
     failure: Signal<Option<String>>,
+    /// What is written here: the field's name, and what stands in it while it is empty.
+    #[prop(optional)]
+    label: Option<&'static str>,
     /// Sends the text, trimmed and not empty.
     on_send: Callback<String>,
     /// Ends the running turn.
@@ -50,13 +53,13 @@ pub fn Composer(
             }
         >
             {move || failure.get().map(|failure| view! { <p role="alert" class="text-13 text-failed">{failure}</p> })}
-            <label for=field.clone() class="sr-only">{t!(locale, chat.message)}</label>
+            <label for=field.clone() class="sr-only">{label.unwrap_or(t!(locale, chat.message))}</label>
             <textarea
                 id=field
                 class="composer-field field-growing"
                 rows="2"
                 data-testid="chat-input"
-                placeholder=move || closed.get().unwrap_or_else(|| t!(locale, chat.placeholder).to_owned())
+                placeholder=move || closed.get().unwrap_or_else(|| label.unwrap_or(t!(locale, chat.placeholder)).to_owned())
                 readonly=move || closed.with(Option::is_some)
                 prop:value=move || draft.get()
                 on:input:target=move |event| draft.set(event.target().value())
@@ -124,4 +127,27 @@ pub fn keep_draft(draft: RwSignal<String>, key: Signal<String>) {
         }
         text
     });
+}
+
+/// What was typed into the server's page before the script arrived. Binding the field would wipe it out.
+#[must_use]
+pub fn typed_early() -> String {
+    #[cfg(feature = "ssr")]
+    return String::new();
+    #[cfg(not(feature = "ssr"))]
+    {
+        use wasm_bindgen::JsCast;
+        let hydrating =
+            Owner::current_shared_context().is_some_and(|shared| shared.during_hydration());
+        if !hydrating {
+            return String::new();
+        }
+        document()
+            .query_selector("[data-testid=chat-input]")
+            .ok()
+            .flatten()
+            .and_then(|field| field.dyn_into::<web_sys::HtmlTextAreaElement>().ok())
+            .map(|field| field.value())
+            .unwrap_or_default()
+    }
 }

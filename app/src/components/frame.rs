@@ -18,6 +18,8 @@ use crate::prefs::{SIDEBAR_WIDTH, Theme, use_preferences};
 use crate::viewport::Viewport;
 use domain::ids::TaskId;
 use leptos::prelude::*;
+use leptos_router::NavigateOptions;
+use leptos_router::hooks::{use_location, use_navigate};
 
 /// What the frame shows besides the page.
 #[derive(Debug, Clone, Copy)]
@@ -72,6 +74,11 @@ pub struct TaskSwitcher(pub RwSignal<bool>);
 
 fn top_bar(data: FrameData) -> impl IntoView {
     let locale = use_locale();
+    let location = use_location();
+    let here = move |address: &str| {
+        let is_here = location.pathname.with(|path| path == address);
+        is_here.then_some("page")
+    };
     let prefs = use_preferences();
     let commands: Commands = expect_context();
     view! {
@@ -88,6 +95,14 @@ fn top_bar(data: FrameData) -> impl IntoView {
             <span class="min-w-0 truncate text-muted">{move || data.place.get()}</span>
             <span class="flex-1"></span>
             <LinkNotice/>
+            <a class="top-link max-lg:hidden" href=paths::JOBS aria-current=move || here(paths::JOBS)>
+                <Icon glyph=Glyph::ListChecks class="w-4 h-4 shrink-0"/>
+                {t!(locale, shell.jobs)}
+            </a>
+            <a class="top-link max-lg:hidden" href=paths::ASSISTANT aria-current=move || here(paths::ASSISTANT)>
+                <Icon glyph=Glyph::MessageSquare class="w-4 h-4 shrink-0"/>
+                {t!(locale, shell.assistant)}
+            </a>
             <span class="max-sm:hidden"><NeedsYou count=data.needs_operator/></span>
             <span class="max-sm:hidden flex">
                 <IconButton
@@ -135,7 +150,10 @@ fn bottom_bar(data: FrameData, switcher: RwSignal<bool>) -> impl IntoView {
         danger: false,
         on_choose: run,
     };
+    let navigate = use_navigate();
+    let to_jobs = Callback::new(move |()| navigate(paths::JOBS, NavigateOptions::default()));
     let more = vec![
+        item(t!(locale, shell.jobs), Glyph::ListChecks, to_jobs),
         item(
             t!(locale, shell.search),
             Glyph::Search,
@@ -179,6 +197,10 @@ fn bottom_bar(data: FrameData, switcher: RwSignal<bool>) -> impl IntoView {
                     </Show>
                 </span>
                 {t!(locale, shell.inbox)}
+            </a>
+            <a class="bottom-item" href=paths::ASSISTANT>
+                <Icon glyph=Glyph::MessageSquare class="w-5 h-5"/>
+                {t!(locale, shell.assistant)}
             </a>
             <Menu label=t!(locale, shell.more) button_class="bottom-item" labelled=true items=more/>
         </nav>

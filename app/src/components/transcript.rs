@@ -6,24 +6,28 @@
 use super::button::{Button, Weight};
 use super::glyph::Glyph;
 use crate::i18n::{t, use_locale};
-use domain::ids::MessageId;
 use leptos::html::Div;
 use leptos::prelude::*;
 use std::collections::BTreeMap;
+use std::fmt::Debug;
+use std::hash::Hash;
+use wasm_bindgen::JsCast;
 
 /// Something with an id and a place in the transcript.
 pub trait Entry: Clone + PartialEq + Send + Sync + 'static {
+    /// What tells one from the others.
+    type Id: Copy + Ord + Hash + Debug + Send + Sync + 'static;
     /// Its id.
-    fn id(&self) -> MessageId;
+    fn id(&self) -> Self::Id;
     /// Its place; grows.
     fn seq(&self) -> i64;
 }
 
-/// The messages of one session as signals.
+/// The messages of one conversation as signals.
 #[derive(Debug)]
 pub struct Transcript<T: Entry> {
-    order: RwSignal<Vec<MessageId>>,
-    entries: StoredValue<BTreeMap<MessageId, ArcRwSignal<T>>>,
+    order: RwSignal<Vec<T::Id>>,
+    entries: StoredValue<BTreeMap<T::Id, ArcRwSignal<T>>>,
 }
 
 impl<T: Entry> Clone for Transcript<T> {
@@ -82,7 +86,7 @@ impl<T: Entry> Transcript<T> {
 
     /// The first message, if there is one and the transcript is still there.
     #[must_use]
-    pub fn first(self) -> Option<MessageId> {
+    pub fn first(self) -> Option<T::Id> {
         self.order
             .try_with_untracked(|order| order.first().copied())
             .flatten()
@@ -101,13 +105,13 @@ impl<T: Entry> Transcript<T> {
 
     /// The messages in order, as ids.
     #[must_use]
-    pub fn ids(self) -> Vec<MessageId> {
+    pub fn ids(self) -> Vec<T::Id> {
         self.order.get()
     }
 
     /// One message.
     #[must_use]
-    pub fn entry(self, id: MessageId) -> Option<ArcRwSignal<T>> {
+    pub fn entry(self, id: T::Id) -> Option<ArcRwSignal<T>> {
         self.entries.with_value(|entries| entries.get(&id).cloned())
     }
 
@@ -122,9 +126,9 @@ impl<T: Entry> Transcript<T> {
         })
     }
 
-    fn sorted(self) -> Vec<MessageId> {
+    fn sorted(self) -> Vec<T::Id> {
         self.entries.with_value(|entries| {
-            let mut places: Vec<(i64, MessageId)> = entries
+            let mut places: Vec<(i64, T::Id)> = entries
                 .iter()
                 .map(|(id, entry)| (entry.with_untracked(Entry::seq), *id))
                 .collect();
@@ -180,7 +184,7 @@ where
         }
     };
     let has_news = RwSignal::new(false);
-    Effect::new(move |before: Option<Option<MessageId>>| {
+    Effect::new(move |before: Option<Option<T::Id>>| {
         let last = transcript.order.with(|order| order.last().copied());
         if before.is_some_and(|before| before != last) && !at_end.get_untracked() {
             has_news.set(true);
@@ -243,14 +247,49 @@ where
     .into_any()
 }
 
+/// Where on the screen the first message stands.
+#[derive(Debug)]
+pub struct Place {
+    message: web_sys::Element,
+    top: f64,
+}
+
+impl Place {
+    /// Where it stands now; `None` when there is none.
+    #[must_use]
+    pub fn note() -> Option<Self> {
+        let message = document()
+            .query_selector(".transcript-column > li")
+            .ok()??;
+        let top = message.get_bounding_client_rect().top();
+        Some(Self { message, top })
+    }
+
+    /// Scrolls by as much as the message was moved. Browsers that did so themselves have nothing left to do.
+    pub fn restore(self) {
+        let moved = self.message.get_bounding_client_rect().top() - self.top;
+        if let Ok(Some(column)) = self.message.closest(".transcript")
+            && let Some(column) = column.dyn_ref::<web_sys::Element>()
+        {
+            #[expect(
+                clippy::cast_possible_truncation,
+                reason = "a distance on the screen, in whole pixels"
+            )]
+            column.set_scroll_top(column.scroll_top() + moved.round() as i32);
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use domain::ids::MessageId;
 
     #[derive(Debug, Clone, PartialEq)]
     struct Line(MessageId, i64, &'static str);
 
     impl Entry for Line {
+        type Id = MessageId;
         fn id(&self) -> MessageId {
             self.0
         }

@@ -31,6 +31,7 @@ enum Body {
 struct Line(u32, Body);
 
 impl Entry for Line {
+    type Id = MessageId;
     fn id(&self) -> MessageId {
         sample::message_id(self.0)
     }

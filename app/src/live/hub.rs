@@ -56,6 +56,11 @@ impl Hub {
         self.changed.len() > before
     }
 
+    /// Notes that something happened that is in no event. Answers whether somebody shows it.
+    pub fn note_topic(&mut self, topic: Topic) -> bool {
+        self.revisions.contains_key(&topic) && self.changed.insert(topic)
+    }
+
     /// Notes that anything may have changed: the feed had a gap.
     pub fn note_gap(&mut self) {
         self.changed.extend(self.revisions.keys());
@@ -188,6 +193,19 @@ mod tests {
             ..chunk(4, session)
         });
         assert_eq!(hub.take_changed(session), Changed::Anything);
+    }
+
+    #[test]
+    fn jobs_are_told_of_without_an_event_when_somebody_shows_them() {
+        let owner = Owner::new();
+        owner.set();
+        let mut hub = Hub::default();
+        assert!(!hub.note_topic(Topic::Jobs));
+        let revision = hub.revision(Topic::Jobs);
+        assert!(hub.note_topic(Topic::Jobs));
+        assert!(!hub.note_topic(Topic::Jobs), "already waiting to be told");
+        assert_eq!(raise(&mut hub), 1);
+        assert_eq!((revision.get_untracked(), hub.last_id()), (1, None));
     }
 
     #[test]

@@ -11,6 +11,7 @@
 //! After a lost connection the feed is taken up where it broke off; if it cannot be, every topic is revised once.
 
 mod hub;
+pub mod job;
 mod link;
 mod source;
 mod tabs;

@@ -7,7 +7,7 @@
 
 use super::link::{Link, QUIET, backoff};
 use super::tabs::{Tabs, Word};
-use super::{Hub, Live};
+use super::{Hub, Live, Topic};
 use domain::event::{Event, EventKind};
 use leptos::prelude::*;
 use std::time::Duration;
@@ -16,6 +16,8 @@ use wasm_bindgen::closure::Closure;
 use web_sys::{EventSource, MessageEvent};
 
 const FEED: &str = "/api/v1/events";
+/// Its name for what happens to AI jobs.
+const JOBS_CHANGED: &str = "jobs.changed";
 
 /// Views are told at most this often, so that an agent that streams quickly does not keep the page busy with reading.
 const ROUND: Duration = Duration::from_millis(200);
@@ -74,8 +76,13 @@ impl Feed {
                 }
             }
             Word::Heard(event) => self.heard(&event),
+            Word::Jobs => self.jobs(),
             Word::Gap => self.gap(),
-            Word::Link(link) => self.live.link.set(link),
+            Word::Link(link) => {
+                self.live.link.set(link);
+                // What the feed says of jobs is not said again to who comes later.
+                self.jobs();
+            }
         }
     }
 
@@ -115,6 +122,10 @@ impl Feed {
                 Err(_) => self.gap_for_all(),
             }
         });
+        let jobs = Closure::<dyn Fn()>::new(move || {
+            self.jobs();
+            self.say(&Word::Jobs);
+        });
         let gap = Closure::<dyn Fn()>::new(move || self.gap_for_all());
         let failed = Closure::<dyn Fn()>::new({
             let source = source.clone();
@@ -128,11 +139,14 @@ impl Feed {
             let _ = source
                 .add_event_listener_with_callback(kind.as_str(), heard.as_ref().unchecked_ref());
         }
+        let _ =
+            source.add_event_listener_with_callback(JOBS_CHANGED, jobs.as_ref().unchecked_ref());
         let _ = source.add_event_listener_with_callback("reset", gap.as_ref().unchecked_ref());
         // The feed lives as long as the page. What is left behind by a failed attempt is a few hundred bytes.
         opened.forget();
         heard.forget();
         failed.forget();
+        jobs.forget();
         gap.forget();
     }
 
@@ -143,10 +157,19 @@ impl Feed {
         }
         self.attempt.set_value(0);
         self.set_link(Link::Open);
+        self.jobs();
     }
 
     fn heard(self, event: &Event) {
         if self.live.hub.try_update_value(|hub| hub.note(event)) == Some(true) {
+            self.tell_soon();
+        }
+    }
+
+    /// Something may have happened to AI jobs.
+    fn jobs(self) {
+        let note = |hub: &mut Hub| hub.note_topic(Topic::Jobs);
+        if self.live.hub.try_update_value(note) == Some(true) {
             self.tell_soon();
         }
     }

@@ -28,6 +28,8 @@ pub(super) enum Word {
     At(Option<i64>),
     /// Something happened.
     Heard(Event),
+    /// Something happened to AI jobs.
+    Jobs,
     /// Something may have been missed.
     Gap,
     /// How the connection stands.
@@ -100,6 +102,7 @@ mod tests {
             Word::At(Some(7)),
             Word::At(None),
             Word::Gap,
+            Word::Jobs,
             Word::Link(Link::Lost),
         ] {
             let text = serde_json::to_string(&word).unwrap();

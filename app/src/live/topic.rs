@@ -18,6 +18,8 @@ pub enum Topic {
     Transcript(SessionId),
     /// A task's plan, walkthrough and review findings.
     Papers(TaskId),
+    /// AI jobs, all of them. They are not in the event log: the feed tells of them by a name of their own.
+    Jobs,
 }
 
 /// The topics an event concerns.

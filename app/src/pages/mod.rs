@@ -1,8 +1,11 @@
 //! One page a file, in a folder a noun.
 
 pub mod asks;
+pub mod assistant;
 pub mod board;
+pub mod desk;
 pub mod inbox;
+pub mod jobs;
 pub mod not_found;
 pub mod task;
 pub mod workbench;

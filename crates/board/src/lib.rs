@@ -64,7 +64,9 @@ pub use delivery::{Delivery, Next, TurnOutcome};
 pub use diagnostics::Facts;
 pub use error::{BoardError, Result};
 pub use job_counts::{JobCounts, JobStats};
-pub use jobs::{Accepted, Canceller, Claim, Failed, Held, JobQuery, Notice, Renewal, Viewer};
+pub use jobs::{
+    Accepted, Canceller, Claim, Failed, Held, JobQuery, Notice, Renewal, TalkPart, Viewer,
+};
 pub use launch::{LaunchPlan, LaunchReport};
 pub use recovery::Recovered;
 pub use runs::{RunError, RunKey, RunList, RunResult, Started};

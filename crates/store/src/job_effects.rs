@@ -1,9 +1,9 @@
 //! What tools of AI jobs did, and previews that wait for consent.
 
-use crate::row::{Columns, opt_text, text};
+use crate::row::{Columns, opt_millis, opt_text, text};
 use crate::{Result, Snapshot, Tx, Write};
 use domain::job::JobId;
-use domain::job::effects::{Confirmation, ToolCall, ToolCallState};
+use domain::job::effects::{Confirmation, ConsentOutcome, ToolCall, ToolCallState};
 use domain::time::Timestamp;
 use serde_json::Value;
 use sqlx::AssertSqlSafe;
@@ -103,7 +103,7 @@ pub async fn end_call(
 }
 
 const CONFIRMATION: &str = "id, job_id, user_id, conversation, preview_tool, confirmation_tool, args_json, args_hash, summary, \
-     expires_at, consumed_at, created_at";
+     expires_at, agreed_at, consumed_at, outcome, result_json, created_at";
 
 fn read_confirmation(row: &AnyRow) -> Result<Confirmation> {
     Ok(Confirmation {
@@ -117,7 +117,10 @@ fn read_confirmation(row: &AnyRow) -> Result<Confirmation> {
         args_hash: row.text("args_hash")?,
         summary: row.opt_text("summary")?,
         expires_at: row.time("expires_at")?,
+        agreed_at: row.opt_time("agreed_at")?,
         consumed_at: row.opt_time("consumed_at")?,
+        outcome: row.opt_word("outcome", ConsentOutcome::parse)?,
+        result: row.opt_json("result_json")?,
         created_at: row.time("created_at")?,
     })
 }
@@ -187,8 +190,8 @@ pub async fn open_confirmations(
     limit: i64,
 ) -> Result<Vec<Confirmation>> {
     sqlx::query(AssertSqlSafe(format!(
-        "select {CONFIRMATION} from pending_confirmations where user_id = $1 and consumed_at is null and expires_at > $2 \
-         order by id desc limit $3"
+        "select {CONFIRMATION} from pending_confirmations where user_id = $1 and consumed_at is null and agreed_at is null \
+         and expires_at > $2 order by id desc limit $3"
     )))
     .bind(text(user_id))
     .bind(now.millis())
@@ -200,10 +203,89 @@ pub async fn open_confirmations(
     .collect()
 }
 
-/// Uses a preview up. Only one can.
+/// The previews that the jobs of a user from `first` to `last` made, in order.
+pub async fn confirmations_between(
+    db: &mut Snapshot,
+    user_id: &str,
+    first: JobId,
+    last: JobId,
+) -> Result<Vec<Confirmation>> {
+    sqlx::query(AssertSqlSafe(format!(
+        "select {CONFIRMATION} from pending_confirmations where job_id >= $1 and job_id <= $2 and user_id = $3 order by id"
+    )))
+    .bind(first.0)
+    .bind(last.0)
+    .bind(text(user_id))
+    .fetch_all(db.connection())
+    .await?
+    .iter()
+    .map(read_confirmation)
+    .collect()
+}
+
+/// The newest preview that a job made.
+pub async fn confirmation_of(db: &mut Snapshot, job: JobId) -> Result<Option<Confirmation>> {
+    sqlx::query(AssertSqlSafe(format!(
+        "select {CONFIRMATION} from pending_confirmations where job_id = $1 order by id desc limit 1"
+    )))
+    .bind(job.0)
+    .fetch_optional(db.connection())
+    .await?
+    .as_ref()
+    .map(read_confirmation)
+    .transpose()
+}
+
+/// Previews that were agreed to by a button and not carried out, the oldest first.
+pub async fn agreed_confirmations(db: &mut Snapshot, limit: i64) -> Result<Vec<Confirmation>> {
+    sqlx::query(AssertSqlSafe(format!(
+        "select {CONFIRMATION} from pending_confirmations where agreed_at is not null and consumed_at is null order by id limit $1"
+    )))
+    .bind(limit)
+    .fetch_all(db.connection())
+    .await?
+    .iter()
+    .map(read_confirmation)
+    .collect()
+}
+
+/// Notes that a preview was agreed to by a button, or that nothing can come of that.
+pub async fn set_agreed(tx: &mut Tx, id: i64, agreed_at: Option<Timestamp>) -> Result<Write> {
+    let done = sqlx::query(
+        "update pending_confirmations set agreed_at = $2 where id = $1 and consumed_at is null",
+    )
+    .bind(id)
+    .bind(opt_millis(agreed_at))
+    .execute(tx.connection())
+    .await?;
+    Ok(Write::from_rows(done.rows_affected()))
+}
+
+/// Notes the end of a preview. It has only one.
+pub async fn end_confirmation(
+    tx: &mut Tx,
+    id: i64,
+    outcome: ConsentOutcome,
+    result: Option<&Value>,
+    now: Timestamp,
+) -> Result<Write> {
+    let done = sqlx::query(
+        "update pending_confirmations set consumed_at = $2, outcome = $3, result_json = $4 where id = $1 and consumed_at is null",
+    )
+    .bind(id)
+    .bind(now.millis())
+    .bind(outcome.as_str())
+    .bind(result.map(|result| result.to_string().replace("\\u0000", "\u{FFFD}")))
+    .execute(tx.connection())
+    .await?;
+    Ok(Write::from_rows(done.rows_affected()))
+}
+
+/// Uses a preview up for a turn of a model. Only one can.
 pub async fn consume_confirmation(tx: &mut Tx, id: i64, now: Timestamp) -> Result<Write> {
     let done = sqlx::query(
-        "update pending_confirmations set consumed_at = $2 where id = $1 and consumed_at is null and expires_at > $2",
+        "update pending_confirmations set consumed_at = $2, outcome = 'confirmed' \
+         where id = $1 and consumed_at is null and agreed_at is null and expires_at > $2",
     )
     .bind(id)
     .bind(now.millis())

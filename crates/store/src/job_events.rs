@@ -42,6 +42,40 @@ pub async fn append(tx: &mut Tx, job: JobId, event: &NewJobEvent, now: Timestamp
     Ok(())
 }
 
+/// Entries of those jobs of a user from `first` to `last` that are not over, in order.
+pub async fn of_unfinished(
+    db: &mut Snapshot,
+    user_id: &str,
+    first: JobId,
+    last: JobId,
+    limit: i64,
+) -> Result<Vec<JobEvent>> {
+    let mut events = sqlx::query(
+        "select id, job_id, event_type, source, step, message, metadata_json, created_at from ai_job_events \
+         where job_id in (select id from ai_jobs where user_id = $1 and id >= $2 and id <= $3 and status in ('pending', 'running')) \
+         order by id desc limit $4",
+    )
+    .bind(text(user_id))
+    .bind(first.0)
+    .bind(last.0)
+    .bind(limit)
+    .fetch_all(db.connection())
+    .await?
+    .iter()
+    .map(read)
+    .collect::<Result<Vec<_>>>()?;
+    events.reverse();
+    Ok(events)
+}
+
+/// The number of the newest entry of all: it grows when something happened to any job.
+pub async fn head(db: &mut Snapshot) -> Result<i64> {
+    let row = sqlx::query("select coalesce(max(id), 0) as head from ai_job_events")
+        .fetch_one(db.connection())
+        .await?;
+    row.int("head")
+}
+
 /// The newest `limit` entries of a job after the entry `after`, oldest first.
 pub async fn latest(
     db: &mut Snapshot,

@@ -3,7 +3,7 @@
 use crate::jobs::{COLUMNS, read};
 use crate::row::{Columns, text};
 use crate::{Result, Snapshot};
-use domain::job::{Job, JobStatus};
+use domain::job::{Job, JobId, JobStatus};
 use domain::time::Timestamp;
 use sqlx::AssertSqlSafe;
 
@@ -58,25 +58,46 @@ pub async fn page(
         .collect()
 }
 
-/// The newest jobs of a user that came by `source`, oldest first: the conversation.
+/// Which jobs of a conversation are asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Part {
+    /// The newest.
+    Newest,
+    /// The newest before this one.
+    Before(JobId),
+    /// This one and what follows it.
+    From(JobId),
+}
+
+/// Jobs of a user that came by `source`, oldest first: a part of the conversation.
 pub async fn conversation(
     db: &mut Snapshot,
     user_id: &str,
     source: &str,
+    part: Part,
     limit: i64,
 ) -> Result<Vec<Job>> {
+    let (above, below, order) = match part {
+        Part::Newest => (i64::MIN, i64::MAX, "desc"),
+        Part::Before(job) => (i64::MIN, job.0, "desc"),
+        Part::From(job) => (job.0, i64::MAX, "asc"),
+    };
     let mut jobs = sqlx::query(AssertSqlSafe(format!(
-        "select {COLUMNS} from ai_jobs where user_id = $1 and source = $2 order by id desc limit $3"
+        "select {COLUMNS} from ai_jobs where user_id = $1 and source = $2 and id >= $3 and id < $4 order by id {order} limit $5"
     )))
     .bind(text(user_id))
     .bind(text(source))
+    .bind(above)
+    .bind(below)
     .bind(limit)
     .fetch_all(db.connection())
     .await?
     .iter()
     .map(read)
     .collect::<Result<Vec<_>>>()?;
-    jobs.reverse();
+    if !matches!(part, Part::From(_)) {
+        jobs.reverse();
+    }
     Ok(jobs)
 }
 

@@ -58,6 +58,12 @@ const STEPS: &[(i64, &str, &str, &str)] = &[
         include_str!("../migrations/postgres/0008_runs.sql"),
     ),
     (
+        9,
+        "consent",
+        include_str!("../migrations/sqlite/0009_consent.sql"),
+        include_str!("../migrations/postgres/0009_consent.sql"),
+    ),
+    (
         10,
         "accounts",
         include_str!("../migrations/sqlite/0010_accounts.sql"),

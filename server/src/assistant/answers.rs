@@ -8,7 +8,7 @@ use assistant::{Ask, Chain, Limits};
 use board::Board;
 use domain::job::effects::Confirmation;
 use domain::job::row::HISTORY_FOR_MODEL;
-use domain::job::{Answer, Failure, Job, PendingConfirmation, TargetKind, Usage};
+use domain::job::{Answer, Failure, HistoryTurn, Job, PendingConfirmation, TargetKind, Usage};
 use futures::future::BoxFuture;
 use serde_json::{Map, Value};
 use std::time::Duration;
@@ -52,10 +52,14 @@ impl Answers {
             .into_iter()
             .filter(|one| one.conversation == job.source && one.job_id != job.id)
             .collect();
+        let history = self
+            .history(job)
+            .await
+            .map_err(|error| Failure::from_text(error.to_string()))?;
         let ask = Ask {
             job: job.correlation_id.clone(),
             system: instructions(job, &waiting),
-            history: history(job),
+            history: for_model(&history),
             message: job.request_text.clone(),
             awaits_consent: !waiting.is_empty(),
             identity: identity(job),
@@ -70,6 +74,14 @@ impl Answers {
         let toolbox = JobToolbox::new(&self.board, job);
         let answer = assistant::answer(&chain, &toolbox, &ask, None, cancel).await?;
         Ok(to_domain(answer))
+    }
+
+    /// What was said before: a gateway has sent it along, the board's own conversation is known here.
+    async fn history(&self, job: &Job) -> board::Result<Vec<HistoryTurn>> {
+        match job.target.kind {
+            TargetKind::InApp => self.board.job_said_before(job).await,
+            TargetKind::DiscordDm | TargetKind::Webhook => Ok(job.history.clone()),
+        }
     }
 }
 
@@ -103,9 +115,9 @@ fn instructions(job: &Job, waiting: &[Confirmation]) -> String {
     text
 }
 
-fn history(job: &Job) -> Vec<(Speaker, String)> {
-    let skipped = job.history.len().saturating_sub(HISTORY_FOR_MODEL);
-    job.history
+fn for_model(history: &[HistoryTurn]) -> Vec<(Speaker, String)> {
+    let skipped = history.len().saturating_sub(HISTORY_FOR_MODEL);
+    history
         .iter()
         .skip(skipped)
         .map(|turn| {

@@ -15,6 +15,6 @@ mod toolbox;
 mod tools;
 
 pub use answers::Answers;
-pub use consent::confirm;
+pub use consent::{confirm, finish_agreed};
 pub use toolbox::JobToolbox;
 pub use tools::catalogue;

@@ -76,7 +76,7 @@ impl<'a> JobToolbox<'a> {
             .board
             .confirmation_consume(self.job, tool.name, arguments)
             .await?;
-        Ok(super::consent::key_of(confirmation.id))
+        Ok(confirmation.key())
     }
 
     async fn look_up(
@@ -146,6 +146,10 @@ impl Toolbox for JobToolbox<'_> {
         let Some(tool) = tools::find(name) else {
             return ToolAnswer::failed(format!("there is no tool {name}"));
         };
+        if let Err(error) = self.board.job_tool_called(self.job, tool.name).await {
+            // Only watchers miss it; a run that lost its job is told so where it matters.
+            tracing::debug!(%error, job = %self.job.id, "a tool call was not put on the timeline");
+        }
         match tool.effect {
             Effect::Action => self.act(tool, arguments).await,
             Effect::Read | Effect::Preview => {

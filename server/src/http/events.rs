@@ -3,6 +3,9 @@
 //! Each event's id is its position in the log; `Last-Event-ID`, which browsers send by themselves, or `?since=` takes the feed
 //! up where it broke off. Events say what changed and carry nothing else: the client reads it again. When the log no longer
 //! reaches back that far, an event named `reset` says that everything may have changed.
+//!
+//! AI jobs have timelines of their own and are not in the log. An event named `jobs.changed`, without an id, says that something
+//! happened to them, to listeners who ask for no workspace and no task.
 
 use super::extract::{Caller, Query, id};
 use super::route::{Parameter, Route};
@@ -23,13 +26,16 @@ use std::time::Duration;
 
 /// Often enough that a proxy does not take a quiet feed for a dead one.
 const KEEP_ALIVE: Duration = Duration::from_secs(15);
+/// Name of the event that speaks of AI jobs.
+const JOBS_CHANGED: &str = "jobs.changed";
 /// After how long a browser takes a lost feed up again.
 const RETRY: Duration = Duration::from_secs(1);
 
 pub(super) fn routes() -> Vec<Route> {
     vec![
         Route::get("/events", listen)
-            .says("What changes from now on, or from since or Last-Event-ID on. An event named reset: read everything again.")
+            .says("What changes from now on, or from since or Last-Event-ID on. An event named reset: read everything again; one named \
+                   jobs.changed: something happened to AI jobs.")
             .asks(QUERY)
             .writes("text/event-stream"),
     ]
@@ -69,6 +75,10 @@ struct Filter {
 }
 
 impl Filter {
+    const fn wants_jobs(self) -> bool {
+        self.workspace.is_none() && self.task.is_none()
+    }
+
     /// Agents and their profiles belong to no workspace: whoever listens to one hears of them.
     fn passes(self, event: &Event) -> bool {
         let workspace = match (self.workspace, event.workspace_id) {
@@ -132,7 +142,11 @@ fn told(listener: Listener, filter: Filter) -> impl Stream<Item = Result<Line, I
                         .data(&*event.json);
                     return Some((Ok(line), listener));
                 }
-                Told::Event(_) => {}
+                Told::Jobs if filter.wants_jobs() => {
+                    let line = Line::default().event(JOBS_CHANGED).data("{}");
+                    return Some((Ok(line), listener));
+                }
+                Told::Event(_) | Told::Jobs => {}
                 Told::Reset(position) => {
                     let line = Line::default()
                         .id(position.to_string())

@@ -71,6 +71,16 @@ pub(super) fn routes() -> Vec<Route> {
             .says("Has a job that was given up or canceled done again, as a new job that names it.")
             .answers("JobEnqueued")
             .fails_with("JobError"),
+        Route::post("/api/ai/jobs/{job_id}/confirm", confirm)
+            .says("Agrees to what a job previewed: it is carried out, once.")
+            .takes_as("JobConsent")
+            .answers("JobConfirmation")
+            .fails_with("JobError"),
+        Route::post("/api/ai/jobs/{job_id}/decline", decline)
+            .says("Declines what a job previewed: nothing is done, and nothing can come of it any more.")
+            .takes_as("JobConsent")
+            .answers("JobConfirmation")
+            .fails_with("JobError"),
     ]
 }
 
@@ -315,11 +325,12 @@ async fn show(
 async fn cancel(State(app): State<AppState>, headers: HeaderMap, Path(key): Path<String>) -> Reply {
     let party = Party::of(&app, &headers)?;
     available(&app).await?;
-    let by = match party {
-        Party::Service => Canceller::Internal,
-        Party::Operator => Canceller::Operator,
-    };
-    Ok(Json(app.jobs.cancel(&JobKey::parse(&key)?, by).await?).into_response())
+    Ok(Json(
+        app.jobs
+            .cancel(&JobKey::parse(&key)?, party.canceller())
+            .await?,
+    )
+    .into_response())
 }
 
 async fn retry(State(app): State<AppState>, headers: HeaderMap, Path(key): Path<String>) -> Reply {
@@ -328,7 +339,59 @@ async fn retry(State(app): State<AppState>, headers: HeaderMap, Path(key): Path<
     Ok(Json(app.jobs.retry(&JobKey::parse(&key)?).await?).into_response())
 }
 
+async fn confirm(
+    State(app): State<AppState>,
+    headers: HeaderMap,
+    Path(key): Path<String>,
+    body: Bytes,
+) -> Reply {
+    let party = Party::of(&app, &headers)?;
+    available(&app).await?;
+    let (key, named) = (JobKey::parse(&key)?, named(&body)?);
+    let done = crate::assistant::confirm(&app.board, &key, named, party.canceller()).await?;
+    Ok(Json(done).into_response())
+}
+
+async fn decline(
+    State(app): State<AppState>,
+    headers: HeaderMap,
+    Path(key): Path<String>,
+    body: Bytes,
+) -> Reply {
+    let party = Party::of(&app, &headers)?;
+    available(&app).await?;
+    let (key, named) = (JobKey::parse(&key)?, named(&body)?);
+    let done = app
+        .board
+        .consent_decline(&key, named, party.canceller())
+        .await?;
+    Ok(Json(done).into_response())
+}
+
+/// The preview that was shown to whoever presses: without a body, the job's own.
+fn named(body: &Bytes) -> Result<Option<i64>, JobError> {
+    if body.is_empty() {
+        return Ok(None);
+    }
+    let body = read(body)?;
+    match body.get("confirmationId") {
+        None | Some(Value::Null) => Ok(None),
+        Some(id) => id
+            .as_i64()
+            .map(Some)
+            .ok_or_else(|| bad("confirmationId must be a whole number")),
+    }
+}
+
 impl Party {
+    /// What stands on the timeline.
+    fn canceller(self) -> Canceller<'static> {
+        match self {
+            Self::Service => Canceller::Internal,
+            Self::Operator => Canceller::Operator,
+        }
+    }
+
     /// Whose errors are shown.
     fn viewer(self) -> Viewer<'static> {
         Viewer::Operator

@@ -49,7 +49,7 @@ use axum::middleware::{Next, from_fn, from_fn_with_state};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{any, get};
 use domain::error::Refusal;
-use pages::Pages;
+use pages::{NodeDesk, Pages};
 use route::Route;
 use tower_http::catch_panic::CatchPanicLayer;
 
@@ -119,6 +119,11 @@ pub fn router(state: AppState) -> Router {
             board: state.board.clone(),
             feed: state.feed.clone(),
             site: state.site.clone(),
+            desk: NodeDesk {
+                board: state.board.clone(),
+                jobs: state.jobs.clone(),
+                models: state.models.clone(),
+            },
         }))
         .layer(from_fn_with_state(state.clone(), settle))
         .layer(CatchPanicLayer::custom(envelope::panicked))

@@ -27,9 +27,10 @@ pub use settings::{JobFile, JobOverrides, JobsConfig};
 
 use board::{Accepted, Board, BoardError, Canceller, Claim};
 use domain::error::{ErrorCode, Refusal};
-use domain::job::intake::Intake;
+use domain::job::event::source;
+use domain::job::intake::{Intake, OPERATOR};
 use domain::job::view::{Enqueued, Executed, Hint, HintKind, JobView};
-use domain::job::{JobId, JobKey, JobStatus};
+use domain::job::{JobId, JobKey, JobStatus, TargetKind};
 use limits::Limits;
 use std::sync::Arc;
 use std::time::Duration;
@@ -101,6 +102,25 @@ impl Jobs {
         let place = self.place();
         let accepted = self.board.job_enqueue(intake, place.clone()).await?;
         Ok(Ok(self.hinted(accepted, place)))
+    }
+
+    /// Makes a job of what the operator says in the app. `key` is the message's own: a repeat is the same job. It stays here whatever
+    /// runner there is, since the conversation is made of these jobs.
+    pub async fn say(&self, content: &str, key: &str) -> board::Result<Enqueued> {
+        if !self.settings.assistant {
+            return Err(Refusal::forbidden(
+                "the assistant is switched off: set FLIGHTDECK_ASSISTANT_ENABLED to true and start the server again",
+            )
+            .into());
+        }
+        let intake = Intake::direct_message(TargetKind::InApp, source::IN_APP, OPERATOR, content)?;
+        let intake = Intake {
+            message_id: Some(key.to_owned()).filter(|key| !key.is_empty()),
+            ..intake
+        };
+        let place = self.place();
+        let accepted = self.board.job_enqueue(intake, place.clone()).await?;
+        Ok(self.hinted(accepted, place))
     }
 
     /// An operator has a job done again, as a new one.

@@ -10,6 +10,8 @@ use std::time::Duration;
 pub struct JobsConfig {
     /// Whether gateways may hand in messages. Off stops new jobs; stored ones are worked off.
     pub dm_enabled: bool,
+    /// Whether the operator can talk to the assistant in the app. Off stops new messages; stored ones are worked off.
+    pub assistant: bool,
     /// Keys of services; empty ones never count. Two, so that one can be replaced without a gap.
     pub internal_keys: Vec<String>,
     /// The gateway's own key.
@@ -45,6 +47,7 @@ impl Default for JobsConfig {
     fn default() -> Self {
         Self {
             dm_enabled: false,
+            assistant: true,
             internal_keys: Vec::new(),
             bot_token: None,
             assessor: AssessorMode::Bounded,
@@ -64,6 +67,9 @@ pub struct JobOverrides {
     /// Exactly "true" lets gateways hand in direct messages [default: off]
     #[arg(long, value_name = "BOOL", env = "DM_AUTOPILOT_ENABLED")]
     pub dm_autopilot_enabled: Option<String>,
+    /// Whether the app has a conversation with the assistant [default: true]
+    #[arg(long, value_name = "BOOL", env = "FLIGHTDECK_ASSISTANT_ENABLED")]
+    pub assistant_enabled: Option<bool>,
     /// Key with which services and workers call the job endpoints
     #[arg(
         long,
@@ -114,6 +120,8 @@ pub struct JobOverrides {
 pub struct JobFile {
     #[serde(skip_serializing_if = "Option::is_none")]
     dm_autopilot_enabled: Option<bool>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    assistant_enabled: Option<bool>,
     #[serde(skip_serializing)]
     internal_key: Option<String>,
     #[serde(skip_serializing)]
@@ -146,6 +154,10 @@ impl JobsConfig {
                 Some(word) => word == "true",
                 None => file.dm_autopilot_enabled.unwrap_or_default(),
             },
+            assistant: said
+                .assistant_enabled
+                .or(file.assistant_enabled)
+                .unwrap_or(usual.assistant),
             internal_keys: [
                 key(said.ai_autopilot_internal_key).or(key(file.internal_key)),
                 key(said.ai_autopilot_internal_key_previous).or(key(file.internal_key_previous)),
@@ -190,6 +202,7 @@ impl JobsConfig {
     pub fn to_file(&self) -> JobFile {
         JobFile {
             dm_autopilot_enabled: Some(self.dm_enabled),
+            assistant_enabled: Some(self.assistant),
             retry_assessor_mode: Some(self.assessor.to_string()),
             scheduler: Some(self.scheduler),
             concurrency: u16::try_from(self.concurrency).ok(),

@@ -1,12 +1,15 @@
 //! The web app: pages rendered on the server, the server functions behind them, and the files of the browser's half.
 
+mod desk;
 mod site;
 
+pub use desk::{Models, NodeDesk};
 pub use site::Site;
 
 use crate::feed::Feed;
 use crate::http::Signed;
 use app::App;
+use app::api::desk::AnyDesk;
 use app::live::LiveCursor;
 use axum::Router;
 use axum::body::Body;
@@ -32,6 +35,8 @@ pub struct Pages {
     pub feed: Feed,
     /// The files of the browser's half.
     pub site: Arc<Site>,
+    /// AI jobs.
+    pub desk: NodeDesk,
 }
 
 /// Pages, server functions and files; whatever nothing else answers ends here.
@@ -52,7 +57,9 @@ pub fn router(pages: &Pages) -> Router {
 /// What pages and server functions find in their context beside the request.
 fn context(pages: &Pages) -> impl Fn() + Clone + Send + Sync + 'static {
     let pages = pages.clone();
+    let desk = AnyDesk(Arc::new(pages.desk.clone()));
     move || {
+        provide_context(desk.clone());
         provide_context(pages.board.clone());
         // Whom the gate has let in. Nobody, and each call of a page says that somebody has to sign in.
         if let Some(Signed(actor)) =

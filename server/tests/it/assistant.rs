@@ -4,14 +4,15 @@ use crate::process::{Data, Server, text};
 use assistant::provider::Kind;
 use assistant::testing::{Asked, ModelServer, Say};
 use assistant::{Chain, Settings as Models};
-use board::{Actor, Board, Claim, Clock, Held};
+use board::{Actor, Board, Canceller, Claim, Clock, Held, TalkPart, Viewer};
+use domain::job::effects::ConsentState;
 use domain::job::intake::Intake;
-use domain::job::{Answer, ErrorClass, Job, TargetKind};
-use domain::params::{CreateAgent, ListTasks};
+use domain::job::{Answer, ErrorClass, Job, JobEventType, JobKey, TargetKind};
+use domain::params::{CreateAgent, CreateTask, ListTasks};
 use domain::time::Timestamp;
 use domain::view::TaskView;
 use serde_json::{Value, json};
-use server::assistant::{Answers, JobToolbox, confirm};
+use server::assistant::{Answers, JobToolbox, confirm, finish_agreed};
 use std::collections::BTreeMap;
 use std::time::Duration;
 use store::testing::TestDb;
@@ -90,6 +91,30 @@ impl World {
             assert_eq!(held, Held::Yes);
         }
         job.answer.expect("it is stored")
+    }
+
+    /// A job whose answer previewed a task, and the preview.
+    async fn previewed(&self, title: &str) -> (JobKey, i64) {
+        self.previewed_with(json!({"title": title})).await
+    }
+
+    async fn previewed_with(&self, arguments: Value) -> (JobKey, i64) {
+        let previewing = model("preview_task", arguments, "Shall I?").await;
+        let answer = self.turn(&previewing, "u", "Create something").await;
+        let id = answer.pending_confirmation.unwrap().id.unwrap();
+        let newest = self.board.job_talk("u", "in_app", TalkPart::Newest).await;
+        (
+            JobKey::Id(newest.unwrap().turns.last().unwrap().job.id.0),
+            id,
+        )
+    }
+
+    async fn titles(&self) -> Vec<String> {
+        self.tasks()
+            .await
+            .into_iter()
+            .map(|task| task.title)
+            .collect()
     }
 
     async fn tasks(&self) -> Vec<TaskView> {
@@ -209,13 +234,114 @@ store::on_both_engines! {
 
     async fn a_button_carries_out_what_was_shown_once(db: TestDb) {
         let world = World::new(db).await;
-        let previewing = model("preview_task", json!({"title": "By a button"}), "Shall I?").await;
-        let id = world.turn(&previewing, "u", "Create something").await.pending_confirmation.unwrap().id.unwrap();
-        assert!(confirm(&world.board, id, "v").await.is_err(), "somebody else's");
-        let made = confirm(&world.board, id, "u").await.unwrap();
-        assert_eq!(made["title"], "By a button");
-        assert!(confirm(&world.board, id, "u").await.is_err(), "twice");
+        let (job, id) = world.previewed("By a button").await;
+        let (other, others) = world.previewed("Another").await;
+        let press = async |job: &JobKey, id: i64| confirm(&world.board, job, Some(id), Canceller::Operator).await;
+        assert!(press(&other, id).await.is_err() && press(&job, others).await.is_err(), "of another job");
+        let (one, two) = tokio::join!(press(&job, id), press(&job, id));
+        assert!(one.is_ok() != two.is_ok(), "two presses at once: {one:?} {two:?}");
+        let made = one.or(two).unwrap();
+        assert_eq!((made.state, &made.result.unwrap()["title"]), (ConsentState::Confirmed, &json!("By a button")));
+        assert!(press(&job, id).await.unwrap_err().to_string().contains("already"), "a third press");
         assert_eq!(world.tasks().await.len(), 1);
+    }
+
+    /// The process dies after the press was kept and before, or after, it was carried out: nobody knows which.
+    async fn a_press_that_a_crash_interrupts_is_carried_out_by_the_next_press_or_the_next_start(db: TestDb) {
+        let world = World::new(db).await;
+        let (pressed, _) = world.previewed("Pressed again").await;
+        let (waiting, _) = world.previewed("Left to the start").await;
+        for job in [&pressed, &waiting] {
+            world.board.consent_agree(job, None).await.unwrap();
+        }
+        world.clock.advance(domain::job::effects::CONFIRMATION_MS);
+        confirm(&world.board, &pressed, None, Canceller::Operator).await.unwrap();
+        assert_eq!(world.titles().await, ["Pressed again"]);
+        finish_agreed(&world.board).await;
+        finish_agreed(&world.board).await;
+        assert_eq!(world.titles().await, ["Pressed again", "Left to the start"]);
+        // It was carried out, and only that was not noted.
+        let (noted, _) = world.previewed("Carried out").await;
+        let agreed = world.board.consent_agree(&noted, None).await.unwrap();
+        let params = CreateTask { title: "Carried out".to_owned(), external_id: Some(agreed.key()), ..CreateTask::default() };
+        world.board.task_create(&Actor::Operator, params).await.unwrap();
+        finish_agreed(&world.board).await;
+        assert_eq!(world.titles().await, ["Pressed again", "Left to the start", "Carried out"]);
+        assert!(confirm(&world.board, &noted, None, Canceller::Operator).await.is_err(), "it has its end");
+    }
+
+    async fn what_cannot_be_carried_out_says_why_and_can_be_agreed_to_again(db: TestDb) {
+        let world = World::new(db).await;
+        let parent = CreateTask { title: "Parent".to_owned(), ..CreateTask::default() };
+        let parent = world.board.task_create(&Actor::Operator, parent).await.unwrap().task.id;
+        let (job, _) = world.previewed_with(json!({"title": "Part", "parent_id": parent})).await;
+        world.board.task_delete(&Actor::Operator, parent).await.unwrap();
+        for _ in 0..2 {
+            let error = confirm(&world.board, &job, None, Canceller::Operator).await.unwrap_err();
+            assert!(!error.to_string().contains("already"), "{error}");
+        }
+        assert!(world.tasks().await.is_empty());
+        world.board.consent_decline(&job, None, Canceller::Operator).await.unwrap();
+    }
+
+    /// What the app's own conversation said before is known here, and a quick second message knows the answer to the first.
+    async fn a_message_in_the_app_comes_with_what_was_said_before_it(db: TestDb) {
+        let world = World::new(db).await;
+        let model = ModelServer::start(|_| Say::text("Noted.")).await;
+        let [first, second] = ["My name is Ada.", "What is my name?"].map(|text| {
+            Intake::direct_message(TargetKind::InApp, "in_app", "u", text).unwrap()
+        });
+        let first = world.board.job_enqueue(first, Ok(())).await.unwrap();
+        let second = world.board.job_enqueue(second, Ok(())).await.unwrap();
+        for (accepted, known) in [(&first, 0), (&second, 2)] {
+            let mut job = world.claim(accepted.job_id).await;
+            let answer = world.answers(&model).answer(&job, &CancellationToken::new()).await.unwrap();
+            let asked = model.asked().pop().unwrap();
+            for words in ["My name is Ada.", "Noted."].iter().take(known) {
+                assert!(asked.words().contains(words), "{}", asked.words());
+            }
+            assert_eq!(world.board.job_said_before(&job).await.unwrap().len(), known);
+            assert_eq!(world.board.job_generated(&mut job, answer).await.unwrap(), Held::Yes);
+            for piece in world.board.job_pieces(&job).await.unwrap() {
+                assert_eq!(world.board.job_piece_delivered(&job, &piece, "p", true).await.unwrap(), Held::Yes);
+            }
+        }
+        let talk = world.board.job_talk("u", "in_app", TalkPart::Newest).await.unwrap();
+        assert_eq!(talk.turns.iter().map(|turn| turn.job.id).collect::<Vec<_>>(), [first.job_id, second.job_id]);
+        assert!(!talk.has_earlier);
+    }
+
+    async fn a_conversation_is_read_in_pages_and_from_a_turn_on(db: TestDb) {
+        let world = World::new(db).await;
+        let say = async |n: usize| {
+            let intake = Intake::direct_message(TargetKind::InApp, "in_app", "u", &format!("Message {n}")).unwrap();
+            world.board.job_enqueue(intake, Ok(())).await.unwrap().job_id
+        };
+        let mut ids = Vec::new();
+        for n in 0..25 {
+            ids.push(say(n).await);
+        }
+        let read = async |part| {
+            let talk = world.board.job_talk("u", "in_app", part).await.unwrap();
+            (talk.turns.iter().map(|turn| turn.job.id).collect::<Vec<_>>(), talk.has_earlier)
+        };
+        assert_eq!(read(TalkPart::Newest).await, (ids[5..].to_vec(), true));
+        assert_eq!(read(TalkPart::Before(ids[5])).await, (ids[..5].to_vec(), false));
+        assert_eq!(read(TalkPart::From(ids[23])).await, (ids[23..].to_vec(), false));
+        let talk = world.board.job_talk("u", "in_app", TalkPart::Newest).await.unwrap();
+        let types: Vec<_> = talk.turns[0].events.iter().map(|event| event.event_type.as_str()).collect();
+        assert_eq!(types, ["job.queued", "job.enqueued"]);
+        assert!(world.board.job_talk("v", "in_app", TalkPart::Newest).await.unwrap().turns.is_empty());
+    }
+
+    async fn a_tool_stands_on_the_timeline_while_it_runs(db: TestDb) {
+        let world = World::new(db).await;
+        let looking = model("list_workflows", json!({}), "There is one.").await;
+        world.turn(&looking, "u", "Which boards are there?").await;
+        let timeline = world.board.job_timeline(&JobKey::Id(1), Viewer::Operator, 0, None).await.unwrap();
+        let called: Vec<_> = timeline.events.iter().filter(|event| event.event_type == JobEventType::ToolCalled).collect();
+        assert_eq!(called.len(), 1);
+        assert_eq!(called[0].metadata_json, Some(json!({"tool": "list_workflows"})));
     }
 
     async fn every_tool_does_what_it_says(db: TestDb) {

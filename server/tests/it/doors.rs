@@ -37,6 +37,8 @@ const ROUTES: &[(&str, Access)] = &[
     ("GET /api/ai/jobs/{job_id}/events", Access::Page),
     ("POST /api/ai/jobs/{job_id}/cancel", Access::Page),
     ("POST /api/ai/jobs/{job_id}/retry", Access::Page),
+    ("POST /api/ai/jobs/{job_id}/confirm", Access::Page),
+    ("POST /api/ai/jobs/{job_id}/decline", Access::Page),
     ("GET /api/v1/workspaces", Access::Operator),
     ("POST /api/v1/workspaces", Access::Operator),
     ("GET /api/v1/workspaces/{id}/workflows", Access::Operator),

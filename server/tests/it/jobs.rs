@@ -4,7 +4,10 @@
 
 use crate::support::{DEADLINE, Reply, soon};
 use board::Clock;
-use domain::job::{Answer, Delivery, ErrorClass, Failure, Job, Target};
+use domain::job::{
+    Answer, Delivery, ErrorClass, Failure, Job, JobKey, PendingConfirmation, Target,
+};
+use domain::params::ListTasks;
 use domain::time::Timestamp;
 use futures::future::BoxFuture;
 use http::Method;
@@ -27,6 +30,8 @@ const KEY: &str = "key-of-a-service";
 #[derive(Debug, Clone)]
 enum Play {
     Say(String),
+    /// Previews a task with these arguments.
+    Preview(Value),
     Fail(Failure),
     /// Works until it is told to stop.
     Hang,
@@ -55,7 +60,18 @@ impl Generate for Model {
         Box::pin(async move {
             self.asked.send_modify(|n| *n += 1);
             let play = self.plays.lock().unwrap().pop_front();
+            let mut pending_confirmation = None;
             let text = match play {
+                Some(Play::Preview(arguments)) => {
+                    pending_confirmation = Some(PendingConfirmation {
+                        id: None,
+                        preview_tool: "preview_task".to_owned(),
+                        confirmation_tool: Some("confirm_task".to_owned()),
+                        arguments,
+                        summary: Some("A new task".to_owned()),
+                    });
+                    "Shall I?".to_owned()
+                }
                 Some(Play::Say(text)) => text,
                 Some(Play::Fail(failure)) => return Err(failure),
                 Some(Play::Hang) => {
@@ -67,6 +83,7 @@ impl Generate for Model {
             };
             Ok(Answer {
                 text,
+                pending_confirmation,
                 ..Answer::default()
             })
         })
@@ -201,6 +218,22 @@ impl Desk {
             _data: data,
             _db: db,
         }
+    }
+
+    /// A press of the operator's, on our own page.
+    async fn press(&self, path: &str, body: Option<Value>) -> Reply {
+        let url = format!("{}{path}", self.server.url());
+        let mut request = self
+            .http
+            .post(url)
+            .header("sec-fetch-site", "same-origin")
+            .timeout(DEADLINE);
+        if let Some(body) = body {
+            request = request.json(&body);
+        }
+        let reply = Reply::read(request).await;
+        crate::openapi::check(&Method::POST, path, &reply);
+        reply
     }
 
     async fn call(&self, method: Method, path: &str, body: Option<Value>) -> Reply {
@@ -547,7 +580,7 @@ store::on_both_engines! {
         let Desk { server, _db: db, .. } = desk;
         server.stop().await;
         let board = board::Board::new(db.open_again().await, Clock::system(), board::Settings::default());
-        let key = domain::job::JobKey::Id(queued["jobId"].as_i64().unwrap());
+        let key = JobKey::Id(queued["jobId"].as_i64().unwrap());
         let job = board.job_find(&key).await.unwrap();
         assert_eq!((job.status, job.attempt_count), (domain::job::JobStatus::Pending, 0));
     }
@@ -583,6 +616,75 @@ store::on_both_engines! {
         running.abort();
         desk.platform.gate.send_replace(None);
         desk.until(&queued["jobId"], is("completed")).await;
+        desk.server.stop().await;
+    }
+
+    async fn what_a_job_previewed_is_agreed_to_or_declined_by_a_press(db: TestDb) {
+        let desk = Desk::new(db, settings(), Clock::system()).await;
+        let mut jobs = Vec::new();
+        for title in ["First", "Second", "Third"] {
+            desk.model.then(Play::Preview(json!({"title": title})));
+            let queued = desk.dm("u", "make something").await;
+            desk.until(&queued["jobId"], is("completed")).await;
+            jobs.push(queued);
+        }
+        let door = |job: &Value, deed: &str| format!("/api/ai/jobs/{}/{deed}", job["correlationId"].as_str().unwrap());
+        let shown = desk.timeline(&jobs[0]["jobId"]).await["confirmation"].clone();
+        assert_eq!((&shown["state"], &shown["summary"]), (&json!("open"), &json!("A new task")));
+        let titles = async || {
+            let tasks = desk.server.board().task_list(&board::Actor::Operator, &ListTasks::default()).await.unwrap();
+            tasks.into_iter().map(|task| task.title).collect::<Vec<_>>()
+        };
+
+        let foreign = desk.press(&door(&jobs[1], "confirm"), Some(json!({"confirmationId": shown["id"]}))).await;
+        assert_eq!((foreign.status, &foreign.json["error"]), (404, &json!("this job has no such preview")));
+        for bad in [json!({"confirmationId": "1"}), json!({"confirmationId": 1.5})] {
+            assert_eq!(desk.press(&door(&jobs[1], "confirm"), Some(bad)).await.status, 400);
+        }
+        assert_eq!(desk.press("/api/ai/jobs/aij_unknown/confirm", None).await.status, 404);
+        assert!(titles().await.is_empty(), "nothing was done so far");
+
+        let (first, confirm) = (json!({"confirmationId": shown["id"]}), door(&jobs[0], "confirm"));
+        let (one, two) = tokio::join!(desk.press(&confirm, Some(first.clone())), desk.press(&confirm, Some(first)));
+        let mut answers = [one, two];
+        answers.sort_by_key(|reply| reply.status);
+        assert_eq!(answers.each_ref().map(|reply| reply.status), [200, 409], "two presses at once");
+        assert_eq!((&answers[0].json["state"], &answers[0].json["result"]["title"]), (&json!("confirmed"), &json!("First")));
+        assert_eq!(titles().await, ["First"]);
+        assert_eq!(desk.press(&door(&jobs[0], "decline"), None).await.status, 409, "it is done");
+
+        // A gateway passes its user's press on, with the key.
+        let declined = desk.post(&door(&jobs[1], "decline"), json!({})).await;
+        assert_eq!(declined["state"], "declined");
+        assert_eq!(desk.press(&door(&jobs[1], "decline"), None).await.status, 200, "a second press finds it as wished");
+        assert_eq!(desk.press(&door(&jobs[1], "confirm"), None).await.status, 409);
+
+        // A press that a crash interrupted is carried out by the next start.
+        let third = JobKey::parse(jobs[2]["correlationId"].as_str().unwrap()).unwrap();
+        desk.server.board().consent_agree(&third, None).await.unwrap();
+        server::assistant::finish_agreed(desk.server.board()).await;
+        assert_eq!(titles().await, ["First", "Third"]);
+        assert_eq!(desk.timeline(&jobs[2]["jobId"]).await["confirmation"]["state"], "confirmed");
+        assert_eq!(desk.types(&jobs[0]["jobId"]).await.last().unwrap(), "job.confirmed");
+        desk.server.stop().await;
+    }
+
+    async fn the_event_feed_tells_that_jobs_changed(db: TestDb) {
+        use futures::StreamExt;
+        let desk = Desk::new(db, settings(), Clock::system()).await;
+        let listen = async |query: &str| {
+            let url = format!("{}/api/v1/events{query}", desk.server.url());
+            desk.http.get(url).send().await.unwrap().bytes_stream()
+        };
+        let mut all = listen("").await;
+        desk.dm("u", "hello").await;
+        let mut text = String::new();
+        while !text.contains("event: jobs.changed") {
+            let part = soon(all.next()).await.unwrap().unwrap();
+            text.push_str(std::str::from_utf8(&part).unwrap());
+        }
+        let message = text.split("\n\n").find(|message| message.contains("jobs.changed")).unwrap();
+        assert!(!message.contains("id:"), "it has no place in the log: {message}");
         desk.server.stop().await;
     }
 

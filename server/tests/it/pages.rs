@@ -60,6 +60,72 @@ async fn an_unknown_address_is_a_page_that_says_so() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_assistant_says_what_is_missing_and_keeps_what_was_said() {
+    let app = TestApp::new().await;
+    let (status, html, _) = page(&app, "/assistant").await;
+    assert_eq!(status, 200);
+    for name in ["OPENAI_MODEL", "ANTHROPIC_API_KEY", "OLLAMA_MODEL"] {
+        assert!(html.contains(name), "{name} is not in {html}");
+    }
+    assert!(!html.contains("chat-composer"));
+    let say = async |key: &str| {
+        let body = serde_json::json!({"content": " <b>Hello</b> ", "key": key});
+        let call = app
+            .request(Method::POST, "/api/page/assistant/say")
+            .json(&body);
+        Reply::read(call).await
+    };
+    let (first, again, other) = (say("k").await, say("k").await, say("l").await);
+    assert_eq!(first.status, 200, "{}", first.json);
+    assert_eq!(
+        first.json["jobId"], again.json["jobId"],
+        "one message is one job"
+    );
+    assert_eq!(again.json["duplicate"], true);
+    assert_ne!(first.json["jobId"], other.json["jobId"]);
+    let (_, html, _) = page(&app, "/assistant").await;
+    assert!(html.contains("&lt;b&gt;Hello&lt;/b&gt;"), "{html}");
+    assert!(html.contains(first.json["correlationId"].as_str().unwrap()));
+    let (_, html, _) = page(&app, "/jobs").await;
+    assert_eq!(html.matches("data-testid=\"job-row\"").count(), 2, "{html}");
+    let (_, html, _) = page(&app, "/jobs?status=canceled").await;
+    assert!(!html.contains("data-testid=\"job-row\"") && html.contains("No job is like this."));
+    for key in [
+        first.json["jobId"].to_string(),
+        first.json["correlationId"].as_str().unwrap().to_owned(),
+    ] {
+        let (status, html, _) = page(&app, &format!("/jobs/{key}")).await;
+        assert_eq!(status, 200);
+        assert!(
+            html.contains("job-timeline") && html.contains("Queued"),
+            "{html}"
+        );
+    }
+    assert_eq!(page(&app, "/jobs/aij_unknown").await.0, 404);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_assistant_that_is_off_takes_nothing_in() {
+    let app = TestApp::configured(server::serve::Variation::default(), |config| {
+        config.jobs.assistant = false;
+    })
+    .await;
+    let (_, html, _) = page(&app, "/assistant").await;
+    assert!(html.contains("FLIGHTDECK_ASSISTANT_ENABLED"), "{html}");
+    let body = serde_json::json!({"content": "Hello", "key": "k"});
+    let call = app
+        .request(Method::POST, "/api/page/assistant/say")
+        .json(&body);
+    let refused = Reply::read(call).await;
+    assert_eq!(refused.status, 403, "{}", refused.json);
+    let (_, html, _) = page(&app, "/jobs").await;
+    assert!(
+        !html.contains("data-testid=\"job-row\""),
+        "nothing was stored"
+    );
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn every_call_of_a_page_finds_its_function() {
     let app = TestApp::new().await;
     let paths: Vec<&str> = leptos::server_fn::axum::server_fn_paths()

@@ -864,8 +864,10 @@ async fn two_thousand_waiters_are_woken_in_time() {
         .token_create(&Actor::Operator, "many")
         .await
         .unwrap();
-    let actor = Actor::External { token };
-    let raw = Raw::connect(&app, &secret).await;
+    let actor = Actor::External {
+        token: made.info.id,
+    };
+    let raw = Raw::connect(&app, &made.token).await;
     let mut runs = Vec::new();
     for n in 0..WAITERS {
         let call = domain::run::ask::RunTask {

@@ -12,7 +12,7 @@ use crate::api::sessions::{ShownMessage, TranscriptPage, messages, transcript};
 use crate::components::button::{Button, Weight};
 use crate::components::glyph::Glyph;
 use crate::components::states::{ErrorState, Skeleton};
-use crate::components::transcript::{Transcript, TranscriptList};
+use crate::components::transcript::{Place, Transcript, TranscriptList};
 use crate::error::AppError;
 use crate::i18n::t;
 use crate::live::{Changed, Live, Topic, use_live};
@@ -21,7 +21,6 @@ use domain::view::TaskPageView;
 use leptos::prelude::*;
 use leptos::task::spawn_local;
 use std::time::Duration;
-use wasm_bindgen::JsCast;
 
 /// Messages that one call reads again.
 const A_CALL: usize = 100;
@@ -291,35 +290,5 @@ impl Reader {
             }
             let _ = self.reading_earlier.try_set(false);
         });
-    }
-}
-
-/// Where on the screen the first message stands.
-struct Place {
-    message: web_sys::Element,
-    top: f64,
-}
-
-impl Place {
-    fn note() -> Option<Self> {
-        let message = document()
-            .query_selector(".transcript-column > li")
-            .ok()??;
-        let top = message.get_bounding_client_rect().top();
-        Some(Self { message, top })
-    }
-
-    /// Scrolls by as much as the message was moved. Browsers that did so themselves have nothing left to do.
-    fn restore(self) {
-        let moved = self.message.get_bounding_client_rect().top() - self.top;
-        if let Ok(Some(column)) = self.message.closest(".transcript")
-            && let Some(column) = column.dyn_ref::<web_sys::Element>()
-        {
-            #[expect(
-                clippy::cast_possible_truncation,
-                reason = "a distance on the screen, in whole pixels"
-            )]
-            column.set_scroll_top(column.scroll_top() + moved.round() as i32);
-        }
     }
 }

@@ -22,7 +22,8 @@ pub enum Canceller<'a> {
 }
 
 impl Canceller<'_> {
-    fn source(self) -> &'static str {
+    /// What stands on the timeline.
+    pub(super) fn source(self) -> &'static str {
         match self {
             Self::Owner(_) => source::OWNER,
             Self::Operator => source::OPERATOR,

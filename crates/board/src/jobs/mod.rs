@@ -8,7 +8,9 @@
 //! | [`cancel`] | ending a job, or having it done again, by a person |
 //! | [`sweep`] | lost runs, repeated hints, retention |
 //! | [`notices`] | telling the user that a job was given up |
-//! | [`effects`] | the ledger of tools, and consent |
+//! | [`effects`] | the ledger of tools |
+//! | [`consent`] | consent to what was previewed |
+//! | [`talk`] | a conversation: messages with their answers |
 //! | [`views`] | what pages and API read |
 //! | [`transition`] | the only writer of a job's status |
 //!
@@ -17,11 +19,13 @@
 
 mod cancel;
 mod claim;
+mod consent;
 mod effects;
 mod intake;
 mod notices;
 mod run;
 mod sweep;
+mod talk;
 mod transition;
 mod views;
 
@@ -30,4 +34,5 @@ pub use claim::{Claim, Renewal};
 pub use intake::Accepted;
 pub use notices::Notice;
 pub use run::{Failed, Held};
+pub use talk::TalkPart;
 pub use views::{JobQuery, Viewer};

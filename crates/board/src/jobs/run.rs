@@ -1,8 +1,8 @@
 //! What a run reports: each report one transaction, guarded by the run's lease.
 
+use super::consent::new_confirmation;
 use super::transition::{by_executor, pieces};
 use crate::{Board, Result};
-use domain::job::effects::{CONFIRMATION_MS, Confirmation, args_hash};
 use domain::job::retry::{self, RetryDecision, RetryFacts};
 use domain::job::{
     Answer, ChunkState, Delivery, DeliveryKind, ErrorClass, Failure, Job, JobCommand, JobEventType,
@@ -43,20 +43,7 @@ impl Board {
             && preview.id.is_none()
             && let Some(tool) = preview.confirmation_tool.clone()
         {
-            let confirmation = Confirmation {
-                id: 0,
-                job_id: row.id,
-                user_id: row.user_id.clone(),
-                conversation: row.source.clone(),
-                preview_tool: preview.preview_tool.clone(),
-                confirmation_tool: tool,
-                args_hash: args_hash(&preview.arguments),
-                arguments: preview.arguments.clone(),
-                summary: preview.summary.clone(),
-                expires_at: now.plus_millis(CONFIRMATION_MS),
-                consumed_at: None,
-                created_at: now,
-            };
+            let confirmation = new_confirmation(&row, preview, tool, now);
             preview.id =
                 Some(store::job_effects::insert_confirmation(&mut work.tx, &confirmation).await?);
         }

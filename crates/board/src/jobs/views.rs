@@ -2,7 +2,7 @@
 
 use crate::{Board, Result};
 use domain::error::Refusal;
-use domain::job::view::{JobPage, JobTimeline, JobView};
+use domain::job::view::{ConsentView, JobPage, JobTimeline, JobView};
 use domain::job::{Job, JobId, JobKey, JobStatus};
 use store::Snapshot;
 use store::job_views::{Filter, Place};
@@ -70,6 +70,7 @@ impl Board {
             events.remove(0);
         }
         let mut attempts = store::job_attempts::of_job(&mut db, job.id).await?;
+        let confirmation = store::job_effects::confirmation_of(&mut db, job.id).await?;
         let job = match viewer {
             Viewer::Operator => JobView::for_operator(job),
             Viewer::Owner(_) => {
@@ -84,6 +85,7 @@ impl Board {
             events,
             truncated,
             attempts,
+            confirmation: confirmation.map(|one| ConsentView::of(one, self.clock.now())),
         })
     }
 
@@ -121,18 +123,9 @@ impl Board {
         Ok(JobPage { jobs, next_cursor })
     }
 
-    /// The newest jobs of a user that came by `source`, oldest first: what was said, and what was answered.
-    pub async fn job_conversation(
-        &self,
-        user_id: &str,
-        source: &str,
-        limit: i64,
-    ) -> Result<Vec<JobView>> {
-        let mut db = self.snapshot().await?;
-        let jobs =
-            store::job_views::conversation(&mut db, user_id, source, limit.clamp(1, MOST_JOBS))
-                .await?;
-        Ok(jobs.into_iter().map(JobView::for_owner).collect())
+    /// A number that grows when something happened to any job, for nodes that are not woken by one another.
+    pub async fn jobs_head(&self) -> Result<i64> {
+        Ok(store::job_events::head(&mut self.snapshot().await?).await?)
     }
 
     /// Jobs that are due, the longest due first: what a worker without hints may look at.

@@ -4,6 +4,7 @@ use board::{
     Board, Canceller, Claim, Clock, Held, JobQuery, JobSettings, Renewal, Settings, Viewer,
 };
 use domain::error::ErrorCode;
+use domain::job::effects::ConsentState;
 use domain::job::intake::Intake;
 use domain::job::view::Hint;
 use domain::job::{
@@ -598,15 +599,40 @@ store::on_both_engines! {
         assert_eq!(won, 1, "twice");
         let added = desk.board.confirmation_add(&second, &preview).await.unwrap();
         assert_eq!(desk.board.confirmations_open("u").await.unwrap(), std::slice::from_ref(&added));
-        assert!(desk.board.confirmation_confirm(added.id, "v").await.is_err());
         end(&second).await;
         desk.clock.advance(30 * MINUTE);
         let third = turn("u").await;
         assert!(confirm(&third).await.is_err(), "expired");
-        assert!(desk.board.confirmation_confirm(added.id, "u").await.is_err(), "expired");
+        let shown = JobKey::Id(second.id.0);
+        assert!(desk.board.consent_agree(&shown, None).await.is_err(), "expired");
         let added = desk.board.confirmation_add(&third, &preview).await.unwrap();
-        assert!(desk.board.confirmation_confirm(added.id, "u").await.is_ok());
-        assert!(desk.board.confirmation_confirm(added.id, "u").await.is_err(), "twice");
+        let shown = JobKey::Id(third.id.0);
+        assert!(desk.board.consent_agree(&JobKey::Id(first.id.0), Some(added.id)).await.is_err(), "another job's");
+        let agreed = desk.board.consent_agree(&shown, Some(added.id)).await.unwrap();
+        assert!(desk.board.confirmations_open("u").await.unwrap().is_empty());
+        assert_eq!(desk.board.consents_unfinished().await.unwrap(), std::slice::from_ref(&agreed));
+        assert!(desk.board.consent_decline(&shown, None, Canceller::Operator).await.is_err(), "it is being carried out");
+        // Refused, it can be agreed to again; interrupted, it can be taken up although its time is over meanwhile.
+        desk.board.consent_came_to_nothing(&agreed).await.unwrap();
+        assert_eq!(desk.board.confirmations_open("u").await.unwrap().len(), 1);
+        desk.board.consent_agree(&shown, None).await.unwrap();
+        desk.clock.advance(31 * MINUTE);
+        let again = desk.board.consent_agree(&shown, None).await.unwrap();
+        let done = desk.board.consent_carried_out(&again, &json!({"id": 1}), Canceller::Operator).await.unwrap();
+        assert_eq!((done.state, done.result), (ConsentState::Confirmed, Some(json!({"id": 1}))));
+        assert!(desk.board.consent_carried_out(&again, &json!({}), Canceller::Operator).await.is_err(), "twice");
+        assert!(desk.board.consent_agree(&shown, None).await.is_err(), "twice");
+        assert!(desk.board.consents_unfinished().await.unwrap().is_empty());
+        let added = desk.board.confirmation_add(&third, &preview).await.unwrap();
+        for _ in 0..2 {
+            let declined = desk.board.consent_decline(&shown, Some(added.id), Canceller::Internal).await.unwrap();
+            assert_eq!(declined.state, ConsentState::Declined);
+        }
+        assert!(desk.board.consent_agree(&shown, None).await.unwrap_err().to_string().contains("declined"));
+        let timeline = desk.board.job_timeline(&shown, Viewer::Operator, 0, None).await.unwrap();
+        assert_eq!(timeline.confirmation.map(|one| one.state), Some(ConsentState::Declined));
+        let ends: Vec<_> = timeline.events.iter().filter(|event| event.step.as_deref() == Some("consent")).collect();
+        assert_eq!(ends.iter().map(|event| event.event_type).collect::<Vec<_>>(), [E::Confirmed, E::Declined]);
         // An answer that carries a preview stores it.
         let mut third = third;
         let with_preview = Answer { pending_confirmation: Some(preview), ..answer("Shall I?") };

@@ -90,6 +90,32 @@ pub fn args_hash(arguments: &Value) -> String {
     question::arguments_hash(arguments)
 }
 
+words! {
+    /// What became of a preview.
+    ConsentOutcome("outcome") {
+        /// It was carried out.
+        Confirmed = "confirmed",
+        /// It is not wanted.
+        Declined = "declined",
+    }
+}
+
+words! {
+    /// Where a preview stands.
+    ConsentState("state") {
+        /// It can be agreed to.
+        Open = "open",
+        /// It was agreed to by a button, and is being carried out.
+        Agreed = "agreed",
+        /// It was carried out.
+        Confirmed = "confirmed",
+        /// It is not wanted.
+        Declined = "declined",
+        /// Nobody said anything in time.
+        Expired = "expired",
+    }
+}
+
 /// A preview that waits for consent.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -114,19 +140,78 @@ pub struct Confirmation {
     pub summary: Option<String>,
     /// No consent after this time.
     pub expires_at: Timestamp,
-    /// When it was agreed to.
+    /// When it was agreed to by a button. From then on it is carried out, however often that has to be begun.
+    pub agreed_at: Option<Timestamp>,
+    /// When it came to its end.
     pub consumed_at: Option<Timestamp>,
+    /// Its end.
+    pub outcome: Option<ConsentOutcome>,
+    /// What the tool answered that carried it out.
+    pub result: Option<Value>,
     /// When it was made.
     pub created_at: Timestamp,
 }
 
-/// Who wants to carry out a preview, when, with what.
+impl Confirmation {
+    /// Where it stands.
+    #[must_use]
+    pub fn state(&self, now: Timestamp) -> ConsentState {
+        match (self.consumed_at, self.outcome) {
+            (Some(_), Some(ConsentOutcome::Declined)) => ConsentState::Declined,
+            (Some(_), Some(ConsentOutcome::Confirmed) | None) => ConsentState::Confirmed,
+            (None, _) if self.agreed_at.is_some() => ConsentState::Agreed,
+            (None, _) if now >= self.expires_at => ConsentState::Expired,
+            (None, _) => ConsentState::Open,
+        }
+    }
+
+    /// What it is carried out under: however often that is begun, and by whichever way the consent comes, it is done once.
+    #[must_use]
+    pub fn key(&self) -> String {
+        format!("confirmation:{}", self.id)
+    }
+}
+
+/// A button was pressed that agrees to a preview. One that was agreed to and not carried out is carried out now: consent that was
+/// given in time does not expire.
+pub fn agree(preview: &Confirmation, now: Timestamp) -> Result<(), Refusal> {
+    match preview.state(now) {
+        ConsentState::Open | ConsentState::Agreed => Ok(()),
+        ConsentState::Confirmed => Err(confirmed_already()),
+        ConsentState::Declined => Err(declined_already()),
+        ConsentState::Expired => Err(expired()),
+    }
+}
+
+/// A button was pressed that declines a preview. Says whether anything changes: a second press finds it as wished.
+pub fn decline(preview: &Confirmation, now: Timestamp) -> Result<bool, Refusal> {
+    match preview.state(now) {
+        ConsentState::Open => Ok(true),
+        ConsentState::Declined => Ok(false),
+        ConsentState::Agreed | ConsentState::Confirmed => Err(confirmed_already()),
+        ConsentState::Expired => Err(expired()),
+    }
+}
+
+fn confirmed_already() -> Refusal {
+    Refusal::conflict("this preview was confirmed already: nothing is done a second time")
+}
+
+fn declined_already() -> Refusal {
+    Refusal::conflict("this preview was declined: nothing is done, unless it is asked for again")
+}
+
+fn expired() -> Refusal {
+    Refusal::conflict("this preview has expired: make a new one and show it to the user")
+}
+
+/// Which turn of a model wants to carry out a preview, for whom, when, with what.
 #[derive(Debug, Clone, Copy)]
 pub struct Consent<'a> {
-    /// Whose message, or press of a button, it is.
+    /// Whose message it is.
     pub user_id: &'a str,
-    /// The turn in which the tool is called; `None` for a button.
-    pub job_id: Option<JobId>,
+    /// The turn in which the tool is called.
+    pub job_id: JobId,
     /// The tool.
     pub tool: &'a str,
     /// See [`args_hash`].
@@ -147,22 +232,18 @@ pub fn consent(preview: Option<&Confirmation>, asked: &Consent<'_>) -> Result<()
             "there is no preview with these arguments to confirm: make the preview first, show it to the user, and confirm after the user's next message",
         ));
     };
-    if asked.job_id == Some(preview.job_id) {
+    if asked.job_id == preview.job_id {
         return Err(Refusal::conflict(
             "a preview cannot be confirmed in the turn that made it: show it to the user and wait for the user's next message",
         ));
     }
-    if preview.consumed_at.is_some() {
-        return Err(Refusal::conflict(
-            "this preview was confirmed already: nothing is done a second time",
-        ));
+    match preview.state(asked.now) {
+        ConsentState::Open => Ok(()),
+        // By a button, which carries it out.
+        ConsentState::Agreed | ConsentState::Confirmed => Err(confirmed_already()),
+        ConsentState::Declined => Err(declined_already()),
+        ConsentState::Expired => Err(expired()),
     }
-    if asked.now >= preview.expires_at {
-        return Err(Refusal::conflict(
-            "this preview has expired: make a new one and show it to the user",
-        ));
-    }
-    Ok(())
 }
 
 #[cfg(test)]
@@ -182,7 +263,10 @@ mod tests {
             args_hash: args_hash(&json!({"a": 1, "b": 2})),
             summary: None,
             expires_at: Timestamp::from_millis(100),
+            agreed_at: None,
             consumed_at: None,
+            outcome: None,
+            result: None,
             created_at: Timestamp::from_millis(0),
         }
     }
@@ -192,22 +276,12 @@ mod tests {
         let hash = args_hash(&json!({"b": 2, "a": 1}));
         let asked = Consent {
             user_id: "u",
-            job_id: Some(JobId(2)),
+            job_id: JobId(2),
             tool: "confirm_task",
             args_hash: &hash,
             now: Timestamp::from_millis(99),
         };
         assert_eq!(consent(Some(&preview()), &asked), Ok(()));
-        assert_eq!(
-            consent(
-                Some(&preview()),
-                &Consent {
-                    job_id: None,
-                    ..asked
-                }
-            ),
-            Ok(())
-        );
         let refused = |preview: Option<&Confirmation>, asked: Consent<'_>| {
             consent(preview, &asked).unwrap_err().message
         };
@@ -247,7 +321,7 @@ mod tests {
             refused(
                 Some(&preview()),
                 Consent {
-                    job_id: Some(JobId(1)),
+                    job_id: JobId(1),
                     ..asked
                 }
             )
@@ -268,6 +342,54 @@ mod tests {
             ..preview()
         };
         assert!(refused(Some(&consumed), asked).contains("already"));
+        let agreed = Confirmation {
+            agreed_at: Some(Timestamp::from_millis(5)),
+            ..preview()
+        };
+        assert!(refused(Some(&agreed), asked).contains("already"));
+    }
+
+    #[test]
+    fn a_button_agrees_or_declines_once_and_in_time_and_consent_that_was_given_is_kept() {
+        let at = Timestamp::from_millis;
+        let open = preview();
+        assert_eq!(
+            (agree(&open, at(99)), decline(&open, at(99))),
+            (Ok(()), Ok(true))
+        );
+        assert!(
+            agree(&open, at(100))
+                .unwrap_err()
+                .message
+                .contains("expired")
+        );
+        assert!(
+            decline(&open, at(100))
+                .unwrap_err()
+                .message
+                .contains("expired")
+        );
+        let agreed = Confirmation {
+            agreed_at: Some(at(99)),
+            ..preview()
+        };
+        assert_eq!(agree(&agreed, at(200)), Ok(()), "it was given in time");
+        assert!(decline(&agreed, at(99)).is_err());
+        let ended = |outcome| Confirmation {
+            consumed_at: Some(at(50)),
+            outcome: Some(outcome),
+            ..preview()
+        };
+        let confirmed = ended(ConsentOutcome::Confirmed);
+        assert!(agree(&confirmed, at(60)).is_err() && decline(&confirmed, at(60)).is_err());
+        let declined = ended(ConsentOutcome::Declined);
+        assert!(
+            agree(&declined, at(60))
+                .unwrap_err()
+                .message
+                .contains("declined")
+        );
+        assert_eq!(decline(&declined, at(200)), Ok(false));
     }
 
     #[test]

@@ -21,6 +21,8 @@ words! {
         Running = "job.running",
         /// The model is about to be asked.
         Executing = "job.executing",
+        /// The model asked for a tool, which is about to run.
+        ToolCalled = "job.tool_called",
         /// The answer is stored and about to be sent.
         Delivering = "job.delivering",
         /// The answer was sent.
@@ -51,6 +53,10 @@ words! {
         ClaimLost = "job.claim_lost",
         /// An operator had it done again, as a new job.
         ManualRetry = "job.manual_retry",
+        /// What it had previewed was agreed to by a button, and was carried out.
+        Confirmed = "job.confirmed",
+        /// What it had previewed is not wanted.
+        Declined = "job.declined",
     }
 }
 
@@ -79,6 +85,7 @@ impl JobEventType {
             Self::Enqueued | Self::QueueSubmitFailed => "queue_submit",
             Self::Running => "execution_started",
             Self::Executing => "generate_response",
+            Self::ToolCalled => "tool_call",
             Self::Delivering | Self::DeliveryFailed => "deliver_dm",
             Self::Completed => "completed",
             Self::RetryScheduled => "retry_scheduled",
@@ -90,6 +97,7 @@ impl JobEventType {
             Self::Canceled => "canceled",
             Self::ClaimLost => "claim_lost",
             Self::ManualRetry => "manual_retry",
+            Self::Confirmed | Self::Declined => "consent",
         }
     }
 }

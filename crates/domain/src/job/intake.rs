@@ -23,6 +23,8 @@ pub const INTERACTIVE: i64 = 1;
 pub const BATCH: i64 = 5;
 /// The last place in the order.
 pub const LOWEST_PRIORITY: i64 = 9;
+/// Whose the in-app conversation is: without accounts the person at this machine is the one operator.
+pub const OPERATOR: &str = "operator";
 /// Longest message, in bytes (ruling 21).
 pub const MAX_CONTENT: usize = 256 * 1024;
 

@@ -33,6 +33,26 @@ pub struct HistoryTurn {
     pub content: String,
 }
 
+/// What was said in these jobs, which are in order: each message, and its answer if there was one.
+#[must_use]
+pub fn said_in(jobs: &[Job]) -> Vec<HistoryTurn> {
+    let turn = |role: &str, content: &str| HistoryTurn {
+        role: role.to_owned(),
+        content: content.to_owned(),
+    };
+    let mut turns: Vec<HistoryTurn> = jobs
+        .iter()
+        .flat_map(|job| {
+            let answer = job.answer.as_ref().map_or("", |answer| &answer.text);
+            [turn("user", &job.request_text), turn("assistant", answer)]
+        })
+        // Redacted, given up, or still on its way.
+        .filter(|turn| !turn.content.is_empty())
+        .collect();
+    turns.drain(..turns.len().saturating_sub(HISTORY_KEPT));
+    turns
+}
+
 /// What else the gateway said.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]

@@ -1,6 +1,7 @@
 //! Jobs on the wire: camelCase and whole numbers as ids (ruling 26).
 
 use super::answer::PendingConfirmation;
+use super::effects::{Confirmation, ConsentState};
 use super::event::JobEvent;
 use super::failure::ErrorClass;
 use super::id::JobId;
@@ -10,6 +11,7 @@ use super::row::Job;
 use super::status::JobStatus;
 use crate::time::Timestamp;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 /// A job as its owner and operators see it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -132,6 +134,67 @@ pub struct JobTimeline {
     pub truncated: bool,
     /// Its runs, oldest first.
     pub attempts: Vec<AttemptView>,
+    /// What it previewed, and what became of that.
+    pub confirmation: Option<ConsentView>,
+}
+
+/// A preview and where it stands.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ConsentView {
+    /// Its number.
+    pub id: i64,
+    /// The job that made it.
+    pub job_id: JobId,
+    /// Where it stands.
+    pub state: ConsentState,
+    /// The tool that carries it out.
+    pub confirmation_tool: String,
+    /// What that is called with.
+    pub arguments: Value,
+    /// What would be made, in words.
+    pub summary: Option<String>,
+    /// It can be agreed to before this time.
+    pub expires_at: Timestamp,
+    /// What the tool answered that carried it out.
+    pub result: Option<Value>,
+}
+
+impl ConsentView {
+    /// A preview as it stands now.
+    #[must_use]
+    pub fn of(confirmation: Confirmation, now: Timestamp) -> Self {
+        Self {
+            state: confirmation.state(now),
+            id: confirmation.id,
+            job_id: confirmation.job_id,
+            confirmation_tool: confirmation.confirmation_tool,
+            arguments: confirmation.arguments,
+            summary: confirmation.summary,
+            expires_at: confirmation.expires_at,
+            result: confirmation.result,
+        }
+    }
+}
+
+/// A message and its answer, as a conversation shows them.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct TalkTurn {
+    /// The job that the message became.
+    pub job: JobView,
+    /// Its timeline, as long as the job is not over.
+    pub events: Vec<JobEvent>,
+    /// What it previewed, and what became of that.
+    pub confirmation: Option<ConsentView>,
+}
+
+/// A part of a conversation.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Talk {
+    /// Its turns, oldest first.
+    pub turns: Vec<TalkTurn>,
+    /// There are earlier ones.
+    pub has_earlier: bool,
 }
 
 /// A page of jobs.

@@ -1,11 +1,13 @@
 use crate::jobs::{job, stored};
 use crate::world::{UNICODE, at, read, write};
-use domain::job::effects::{Confirmation, ToolCallState};
+use domain::job::JobId;
+use domain::job::effects::{Confirmation, ConsentOutcome, ToolCallState};
 use serde_json::json;
 use store::Write;
 use store::job_effects::{
-    begin_call, calls, confirmation, confirmations_for, consume_confirmation, end_call,
-    insert_confirmation, last_call, open_confirmations,
+    agreed_confirmations, begin_call, calls, confirmation, confirmation_of, confirmations_between,
+    confirmations_for, consume_confirmation, end_call, end_confirmation, insert_confirmation,
+    last_call, open_confirmations, set_agreed,
 };
 
 store::on_both_engines! {
@@ -41,7 +43,10 @@ store::on_both_engines! {
             args_hash: "h".to_owned(),
             summary: Some(UNICODE.to_owned()),
             expires_at: at(100),
+            agreed_at: None,
             consumed_at: None,
+            outcome: None,
+            result: None,
             created_at: at(1),
         };
         let add = async |preview: &Confirmation| {
@@ -66,7 +71,44 @@ store::on_both_engines! {
         assert_eq!(consume(newer, 99).await, Write::Changed);
         assert_eq!(consume(newer, 99).await, Write::Stale);
         let open = async |now| read(&db.store, async |db| open_confirmations(db, "u", at(now), 10).await).await;
-        assert_eq!(open(99).await, [preview]);
+        assert_eq!(open(99).await, std::slice::from_ref(&preview));
         assert!(open(100).await.is_empty());
+
+        let between = async |user: &str, last: JobId| {
+            let found = read(&db.store, async |db| confirmations_between(db, user, kept.id, last).await).await;
+            found.into_iter().map(|one| (one.id, one.outcome)).collect::<Vec<_>>()
+        };
+        let used = (newer, Some(ConsentOutcome::Confirmed));
+        assert_eq!(between("u", kept.id).await, [(preview.id, None), used]);
+        assert!(between("v", kept.id).await.is_empty());
+        assert!(between("u", JobId(kept.id.0 - 1)).await.is_empty());
+        assert_eq!(read(&db.store, async |db| confirmation_of(db, kept.id).await).await.map(|one| one.id), Some(newer));
+
+        // Agreed to by a button: neither open nor to be used up by a model, and left to be carried out until it has an end.
+        let agree = async |id, when: Option<i64>| {
+            write(&db.store, async |tx| set_agreed(tx, id, when.map(at)).await).await.unwrap()
+        };
+        let agreed = async || read(&db.store, async |db| agreed_confirmations(db, 10).await).await;
+        assert_eq!(agree(newer, Some(99)).await, Write::Stale, "it has its end");
+        assert_eq!(agree(preview.id, Some(99)).await, Write::Changed);
+        assert_eq!(agree(preview.id, None).await, Write::Changed);
+        assert_eq!(open(99).await.len(), 1);
+        assert_eq!(agree(preview.id, Some(98)).await, Write::Changed);
+        assert!(open(99).await.is_empty());
+        assert_eq!(consume(preview.id, 99).await, Write::Stale);
+        preview.agreed_at = Some(at(98));
+        assert_eq!(agreed().await, std::slice::from_ref(&preview));
+        let end = async || {
+            let result = json!({"made": UNICODE});
+            write(&db.store, async |tx| end_confirmation(tx, preview.id, ConsentOutcome::Declined, Some(&result), at(120)).await)
+                .await
+                .unwrap()
+        };
+        assert_eq!(end().await, Write::Changed);
+        assert_eq!(end().await, Write::Stale);
+        assert!(agreed().await.is_empty());
+        let ended = read(&db.store, async |db| confirmation(db, preview.id).await).await.unwrap();
+        assert_eq!((ended.outcome, ended.consumed_at), (Some(ConsentOutcome::Declined), Some(at(120))));
+        assert_eq!(ended.result, Some(json!({"made": UNICODE})));
     }
 }

@@ -2,7 +2,7 @@ use crate::jobs::{job, stored};
 use crate::world::{UNICODE, at, read, write};
 use domain::job::{JobEventType, NewJobEvent};
 use serde_json::json;
-use store::job_events::{append, latest};
+use store::job_events::{append, head, latest, of_unfinished};
 
 store::on_both_engines! {
     async fn a_timeline_is_read_in_the_order_of_its_making(db: TestDb) {
@@ -27,6 +27,15 @@ store::on_both_engines! {
         assert_eq!(newest, all[all.len() - 2..]);
         let after = read(&db.store, async |db| latest(db, kept.id, all[3].id, 500).await).await;
         assert_eq!(after, all[4..]);
+        assert_eq!(read(&db.store, async |db| head(db).await).await, all.last().unwrap().id + 1);
+        let unfinished = async |user: &str, first, last, limit| {
+            let events = read(&db.store, async |db| of_unfinished(db, user, first, last, limit).await).await;
+            events.into_iter().map(|event| event.id).collect::<Vec<_>>()
+        };
+        let ids: Vec<i64> = all.iter().map(|event| event.id).collect();
+        assert_eq!(unfinished("u", kept.id, other.id, 500).await, ids);
+        assert_eq!(unfinished("u", kept.id, kept.id, 1).await, ids[ids.len() - 1..]);
+        assert!(unfinished("u", other.id, other.id, 500).await.is_empty());
         let said = read(&db.store, async |db| latest(db, other.id, 0, 1).await).await;
         assert_eq!((said[0].message.as_deref(), &said[0].metadata_json), (Some(UNICODE), &Some(json!({"a": UNICODE}))));
     }

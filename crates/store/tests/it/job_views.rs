@@ -2,7 +2,7 @@ use crate::jobs::{job, stored, take};
 use crate::world::{at, read, write};
 use domain::job::{Job, JobStatus};
 use store::Write;
-use store::job_views::{Filter, conversation, count_by_status, oldest_due, page};
+use store::job_views::{Filter, Part, conversation, count_by_status, oldest_due, page};
 use store::jobs::update;
 
 store::on_both_engines! {
@@ -44,9 +44,14 @@ store::on_both_engines! {
         assert_eq!((oldest(9).await, oldest(10).await), (None, Some(at(10))));
         take(&db.store, a.id, None, at(30)).await.unwrap();
         assert_eq!(oldest(30).await, Some(at(20)));
-        let said = read(&db.store, async |db| conversation(db, "u", "gateway_dm", 2).await).await;
-        assert_eq!(said.iter().map(|job| job.id).collect::<Vec<_>>(), [ended[1].id, ended[2].id]);
-        assert!(read(&db.store, async |db| conversation(db, "u", "in_app", 2).await).await.is_empty());
+        let said = async |source: &str, part: Part| {
+            let jobs = read(&db.store, async |db| conversation(db, "u", source, part, 2).await).await;
+            jobs.into_iter().map(|job| job.id).collect::<Vec<_>>()
+        };
+        assert_eq!(said("gateway_dm", Part::Newest).await, [ended[1].id, ended[2].id]);
+        assert_eq!(said("gateway_dm", Part::Before(ended[1].id)).await, [b.id, ended[0].id]);
+        assert_eq!(said("gateway_dm", Part::From(ended[0].id)).await, [ended[0].id, ended[1].id]);
+        assert!(said("in_app", Part::Newest).await.is_empty());
         assert!(b.id < a.id);
     }
 }

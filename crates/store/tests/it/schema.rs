@@ -9,7 +9,7 @@ use domain::clarification::ClarificationStatus;
 use domain::dependency::LaunchIntent;
 use domain::effect::EffectKind;
 use domain::event::{EventKind, NewEvent};
-use domain::job::effects::ToolCallState;
+use domain::job::effects::{Confirmation, ConsentOutcome, ToolCallState};
 use domain::job::{ChunkState, DeliveryKind, JobStatus, Phase};
 use domain::message::{AuthorType, MessageType};
 use domain::permission::PermissionStatus;
@@ -41,6 +41,7 @@ fn words() -> BTreeMap<(&'static str, &'static str), BTreeSet<&'static str>> {
         (("ai_job_deliveries", "kind"), of!(DeliveryKind)),
         (("ai_job_deliveries", "state"), of!(ChunkState)),
         (("ai_job_tool_calls", "state"), of!(ToolCallState)),
+        (("pending_confirmations", "outcome"), of!(ConsentOutcome)),
         (("runs", "outcome"), final_statuses()),
         (("runs", "reason"), of!(TerminalReason)),
         (("runs", "error_category"), of!(ErrorCategory)),
@@ -159,6 +160,24 @@ async fn full_world(db: &TestDb) -> World {
         let piece = crate::job_deliveries::piece(job.id, DeliveryKind::Answer, 0);
         store::job_deliveries::insert(tx, &piece, now).await?;
         store::job_effects::begin_call(tx, job.id, "tool", "hash", "key", now).await?;
+        let preview = Confirmation {
+            id: 0,
+            job_id: job.id,
+            user_id: "u".to_owned(),
+            conversation: "c".to_owned(),
+            preview_tool: "preview_x".to_owned(),
+            confirmation_tool: "confirm_x".to_owned(),
+            arguments: serde_json::json!({}),
+            args_hash: "hash".to_owned(),
+            summary: None,
+            expires_at: now,
+            agreed_at: None,
+            consumed_at: None,
+            outcome: None,
+            result: None,
+            created_at: now,
+        };
+        store::job_effects::insert_confirmation(tx, &preview).await?;
         let signal = StepSignal {
             summary: "done".to_owned(),
             handoff: None,

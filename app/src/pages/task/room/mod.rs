@@ -6,7 +6,7 @@ pub(super) mod outgoing;
 
 use super::phase::LastSaid;
 use crate::api::tasks::{task_page, task_related};
-use crate::components::composer::keep_draft;
+use crate::components::composer::{keep_draft, typed_early};
 pub(super) use crate::components::states::explain;
 use crate::components::toast::{Toasts, use_toasts};
 use crate::error::AppError;
@@ -222,28 +222,6 @@ pub(super) const fn must_resume(state: SessionState) -> bool {
         | SessionState::Idle
         | SessionState::WaitingForInput
         | SessionState::Completed => false,
-    }
-}
-
-/// What was typed into the server's page before the script arrived. Binding the field would wipe it out.
-fn typed_early() -> String {
-    #[cfg(feature = "ssr")]
-    return String::new();
-    #[cfg(not(feature = "ssr"))]
-    {
-        use wasm_bindgen::JsCast;
-        let hydrating =
-            Owner::current_shared_context().is_some_and(|shared| shared.during_hydration());
-        if !hydrating {
-            return String::new();
-        }
-        document()
-            .query_selector("[data-testid=chat-input]")
-            .ok()
-            .flatten()
-            .and_then(|field| field.dyn_into::<web_sys::HtmlTextAreaElement>().ok())
-            .map(|field| field.value())
-            .unwrap_or_default()
     }
 }
 
