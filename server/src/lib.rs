@@ -3,6 +3,7 @@
 //! | Module | For |
 //! |---|---|
 //! | [`config`], [`public_url`], [`cli`] | what may be set, and the subcommands |
+//! | [`names`] | the names under which the server answers |
 //! | [`serve`] | starting everything in order and stopping it in order |
 //! | [`http`] | the JSON API, health, and what guards everything that is reached over HTTP |
 //! | [`accounts`] | who is signed in, and whether anybody has to be |
@@ -34,6 +35,7 @@ pub mod known_agents;
 pub mod log;
 pub mod mcp;
 pub mod metrics;
+pub mod names;
 pub mod pages;
 pub mod public_url;
 pub mod runtime;

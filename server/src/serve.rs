@@ -6,9 +6,10 @@ use crate::config::Config;
 use crate::data_dir::{self, Lock};
 use crate::delivery::ByTarget;
 use crate::feed::Feed;
-use crate::http::{Names, router};
+use crate::http::router;
 use crate::jobs::{Jobs, Scheduler, Seams};
 use crate::mcp::{self, Mcp, Patience};
+use crate::names::Names;
 use crate::pages::Models;
 use crate::public_url::PublicUrl;
 use crate::runtime::{Runtime, RuntimeConfig};
@@ -117,11 +118,13 @@ impl Server {
         let feed = Feed::start(board.clone(), shutdown.clone())
             .await
             .map_err(refused)?;
+        let names = Arc::new(names(&config, exposed));
         let state = AppState {
             jobs: jobs.clone(),
             models: Models::from(&config.models),
             mcp: Mcp::new(
                 board.clone(),
+                names.clone(),
                 &feed,
                 config.run_waits(),
                 vary.patience,
@@ -130,7 +133,7 @@ impl Server {
             feed,
             site: pages::site(config.site_dir.clone()),
             accounts: Arc::new(Accounts::new(board.clone(), exposed)),
-            names: Arc::new(names(&config, exposed)),
+            names,
             metrics: Arc::default(),
             runtime: Arc::new(RuntimeHealth::default()),
             shutdown: shutdown.clone(),

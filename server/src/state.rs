@@ -2,11 +2,12 @@
 
 use crate::accounts::Accounts;
 use crate::feed::Feed;
-use crate::http::Names;
 use crate::jobs::Jobs;
 use crate::mcp::Mcp;
 use crate::metrics::Metrics;
+use crate::names::Names;
 use crate::pages::{Models, Site};
+use axum::extract::FromRef;
 use board::Board;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -37,6 +38,12 @@ pub struct AppState {
     pub runtime: Arc<RuntimeHealth>,
     /// Ends what would never end by itself.
     pub shutdown: CancellationToken,
+}
+
+impl FromRef<AppState> for Mcp {
+    fn from_ref(app: &AppState) -> Self {
+        app.mcp.clone()
+    }
 }
 
 /// What the runtime lets others know of itself.

@@ -8,7 +8,7 @@ mod browsers;
 pub use browsers::Browsers;
 
 use crate::buckets::Buckets;
-use board::Board;
+use board::{Actor, Board};
 use domain::error::{ErrorCode, Refusal};
 use domain::ids::OperatorId;
 use domain::operator::{OperatorView, SIGNED_IN_MS, name_key};
@@ -123,6 +123,10 @@ impl Accounts {
         session.flush().await.map_err(|_| closed())
     }
 }
+
+/// Whom a request is from. Only what the gate has let in has one.
+#[derive(Debug, Clone, Copy)]
+pub struct Signed(pub Actor);
 
 /// Whose browser it is; nobody's once its time or its account is over.
 ///

@@ -1,7 +1,7 @@
 //! What handlers take out of a request. Whatever does not fit is a refusal in our own words.
 
-use super::gate::Signed;
 use super::schemas;
+use crate::accounts::Signed;
 use crate::error::ApiError;
 use crate::state::AppState;
 use axum::extract::rejection::BytesRejection;

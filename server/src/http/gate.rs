@@ -6,7 +6,7 @@
 
 use super::envelope::REQUEST_ID;
 use super::{API, jobs, sign_in};
-use crate::accounts;
+use crate::accounts::{self, Signed};
 use crate::error::{ApiError, status_of};
 use crate::mcp;
 use crate::state::AppState;
@@ -23,10 +23,6 @@ use tower_sessions::Session;
 
 /// Where the calls of our pages come in; they have an error of their own shape.
 const PAGE_CALLS: &str = "/api/page/";
-
-/// Whom a request is from. Only what [`check`] has let in has one.
-#[derive(Debug, Clone, Copy)]
-pub struct Signed(pub Actor);
 
 /// What a path is, before anybody is known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

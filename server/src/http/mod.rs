@@ -35,12 +35,9 @@ mod tasks;
 mod workflows;
 mod workspaces;
 
-pub use gate::Signed;
-pub(crate) use resource::metadata_address;
-pub use security::Names;
-
 use crate::accounts;
 use crate::error::ApiError;
+use crate::names::METADATA_OF_MCP;
 use crate::state::AppState;
 use crate::{mcp, pages};
 use axum::Router;
@@ -110,7 +107,7 @@ pub fn router(state: AppState) -> Router {
         .route(sign_in::PAGE, sign_in::page())
         .route(sign_in::OUT, sign_in::out())
         .route(resource::METADATA, get(resource::show))
-        .route(resource::METADATA_OF_MCP, get(resource::show))
+        .route(METADATA_OF_MCP, get(resource::show))
         .route("/.well-known/{*rest}", any(nothing_here))
         .route(mcp::PATH, any(mcp::serve))
         .with_state(state.clone())

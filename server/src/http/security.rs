@@ -12,6 +12,7 @@
 
 use crate::error::ApiError;
 use crate::mcp;
+use crate::names::{Names, is_loopback};
 use crate::state::AppState;
 use axum::extract::{Request, State};
 use axum::middleware::Next;
@@ -22,29 +23,6 @@ use http::header::{
 };
 use http::uri::Authority;
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Uri};
-use std::net::IpAddr;
-
-/// Under which names the server answers.
-#[derive(Debug, Clone, Default)]
-pub struct Names {
-    /// Others than this machine can reach the server, under names that only they know.
-    pub any: bool,
-    /// The name under which people know it.
-    pub public: Option<Authority>,
-    /// People reach that name over TLS.
-    pub public_over_tls: bool,
-}
-
-impl Names {
-    fn allow(&self, host: &str) -> bool {
-        self.any || is_loopback(host) || self.is_public(host)
-    }
-
-    fn is_public(&self, host: &str) -> bool {
-        let public = self.public.as_ref().map(Authority::host);
-        public.is_some_and(|public| public.eq_ignore_ascii_case(host))
-    }
-}
 
 /// Checks where a request comes from, and puts the headers on its answer.
 pub(super) async fn check(State(app): State<AppState>, request: Request, next: Next) -> Response {
@@ -130,16 +108,6 @@ fn host(uri: &Uri, headers: &HeaderMap) -> Option<Authority> {
         (Some(one), None) => one.to_str().ok()?.parse().ok(),
         _ => None,
     }
-}
-
-fn is_loopback(host: &str) -> bool {
-    if host.eq_ignore_ascii_case("localhost") {
-        return true;
-    }
-    host.trim_start_matches('[')
-        .trim_end_matches(']')
-        .parse::<IpAddr>()
-        .is_ok_and(|address| address.is_loopback())
 }
 
 /// Whether a page of `origin` was served by us under the name `host`. A proxy on this machine may have added TLS.

@@ -40,9 +40,8 @@ pub use tool::{Call, ContractTool, Hints, Tool};
 pub use waiting::{RunMetrics, RunWaits, WaitLimits};
 
 use crate::feed::Feed;
-use crate::http::metadata_address;
+use crate::names::{METADATA_OF_MCP, Names};
 use crate::runtime;
-use crate::state::AppState;
 use axum::extract::{Request, State};
 use axum::response::Response;
 use board::Board;
@@ -93,13 +92,15 @@ pub struct Mcp {
     lists: Lists,
     runs: Runs,
     transport: Arc<Transport>,
+    names: Arc<Names>,
 }
 
 impl Mcp {
-    /// A route over a board; waits for runs are woken by the feed, and `shutdown` ends connections.
+    /// A route over a board, under `names`; waits for runs are woken by the feed, and `shutdown` ends connections.
     #[must_use]
     pub fn new(
         board: Board,
+        names: Arc<Names>,
         feed: &Feed,
         waits: RunWaits,
         patience: Patience,
@@ -112,6 +113,7 @@ impl Mcp {
             lists,
             runs,
             transport,
+            names,
         }
     }
 
@@ -163,9 +165,8 @@ pub fn contract_tools() -> Vec<ContractTool> {
 }
 
 /// Answers at [`PATH`].
-pub(crate) async fn serve(State(app): State<AppState>, request: Request) -> Response {
-    let mcp = &app.mcp;
-    let metadata = metadata_address(&app.names, request.headers());
+pub(crate) async fn serve(State(mcp): State<Mcp>, request: Request) -> Response {
+    let metadata = format!("{}{METADATA_OF_MCP}", mcp.names.base(request.headers()));
     match auth::identify(&mcp.lists.board, request.headers(), &metadata).await {
         Ok(actor) => mcp.transport.serve(actor, request).await,
         Err(refused) => refused,

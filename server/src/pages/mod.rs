@@ -6,8 +6,8 @@ mod site;
 pub use desk::{Models, NodeDesk};
 pub use site::Site;
 
+use crate::accounts::Signed;
 use crate::feed::Feed;
-use crate::http::Signed;
 use app::App;
 use app::api::desk::AnyDesk;
 use app::live::LiveCursor;
