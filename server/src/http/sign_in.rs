@@ -102,14 +102,17 @@ async fn enter(
         .await
     {
         Ok(_) => Redirect::to(next).into_response(),
-        Err(refusal) => again(
-            next,
-            match refusal.code {
-                ErrorCode::RateLimited => Notice::TooMany,
-                ErrorCode::Unauthorized => Notice::Wrong,
-                _ => Notice::Unavailable,
-            },
-        ),
+        Err(refusal) => again(next, notice(refusal.code)),
+    }
+}
+
+fn notice(code: ErrorCode) -> Notice {
+    if code == ErrorCode::RateLimited {
+        Notice::TooMany
+    } else if code == ErrorCode::Unauthorized {
+        Notice::Wrong
+    } else {
+        Notice::Unavailable
     }
 }
 
