@@ -8,7 +8,7 @@ use leptos_i18n_parser::parse_locales::parse_locales;
 use std::error::Error;
 use std::path::PathBuf;
 
-const NAMESPACES: [&str; 16] = [
+const NAMESPACES: [&str; 17] = [
     "account",
     "common",
     "shell",
@@ -25,6 +25,7 @@ const NAMESPACES: [&str; 16] = [
     "paper",
     "job",
     "assistant",
+    "settings",
 ];
 
 fn main() -> Result<(), Box<dyn Error>> {

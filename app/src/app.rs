@@ -13,6 +13,7 @@ use crate::pages::desk::{DeskOfAddress, Reading};
 use crate::pages::inbox::Inbox;
 use crate::pages::jobs::{self, JobPage, JobsPage};
 use crate::pages::not_found::NotFound;
+use crate::pages::settings::{self, SettingsPage};
 use crate::pages::task::{TaskOfAddress, TaskPage};
 use crate::pages::workbench::Layout;
 use crate::paths;
@@ -82,6 +83,7 @@ fn WorkbenchRoutes() -> impl leptos_router::MatchNestedRoutes + Clone {
             <Route path=path!("/assistant") view=AssistantPage/>
             <Route path=path!("/jobs") view=JobsPage/>
             <Route path=path!("/jobs/:id") view=JobPage/>
+            <Route path=path!("/settings") view=SettingsPage/>
         </ParentRoute>
     }
     .into_inner()
@@ -102,6 +104,7 @@ fn desk_first(path: String, query: &ParamsMap) -> Reading {
         match path.as_str() {
             paths::ASSISTANT => assistant::load().await?.await.map(Some),
             paths::JOBS => jobs::load(asked).await?.await.map(Some),
+            paths::SETTINGS => settings::load().await?.await.map(Some),
             _ => match paths::job_of(&path) {
                 Some(key) => jobs::load_one(key.to_owned()).await?.await,
                 None => Ok(None),

@@ -21,6 +21,8 @@ pub enum Part {
     Assistant,
     /// The pages of AI jobs.
     Jobs,
+    /// The page of settings.
+    Settings,
 }
 
 impl Part {
@@ -31,6 +33,7 @@ impl Part {
             paths::INBOX => Some(Self::Inbox),
             paths::ASSISTANT => Some(Self::Assistant),
             paths::JOBS => Some(Self::Jobs),
+            paths::SETTINGS => Some(Self::Settings),
             _ if paths::job_of(path).is_some() => Some(Self::Jobs),
             _ => paths::task_of(path).map(|_| Self::Task),
         }
@@ -44,6 +47,7 @@ impl Part {
             Self::Inbox => "inbox",
             Self::Assistant => "assistant",
             Self::Jobs => "jobs",
+            Self::Settings => "settings",
         }
     }
 
@@ -58,6 +62,7 @@ impl Part {
             Self::Inbox => pages::inbox::preload().await?,
             Self::Assistant => pages::assistant::preload().await?,
             Self::Jobs => pages::jobs::fetch().await?,
+            Self::Settings => pages::settings::preload().await?,
         }
         Ok(())
     }
@@ -86,6 +91,7 @@ mod tests {
         assert_eq!(Part::of_path(&paths::task(TaskId::new())), Some(Part::Task));
         assert_eq!(Part::of_path(paths::INBOX), Some(Part::Inbox));
         assert_eq!(Part::of_path(paths::ASSISTANT), Some(Part::Assistant));
+        assert_eq!(Part::of_path(paths::SETTINGS), Some(Part::Settings));
         for path in [paths::JOBS.to_owned(), paths::job("aij_1"), paths::job("7")] {
             assert_eq!(Part::of_path(&path), Some(Part::Jobs), "{path}");
         }

@@ -18,6 +18,7 @@ pub mod papers;
 pub mod questions;
 pub mod queue;
 pub mod sessions;
+pub mod settings;
 pub mod setup;
 pub mod tasks;
 

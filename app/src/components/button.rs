@@ -135,3 +135,25 @@ pub fn IconButton(
     }
     .into_any()
 }
+
+/// A link with only an icon on it. Its label is its name and its tooltip.
+#[component]
+pub fn IconLink(
+    /// What is on it.
+    glyph: Glyph,
+    /// Where it leads, in a word or three.
+    #[prop(into)]
+    label: TextProp,
+    /// Where it leads.
+    href: &'static str,
+) -> impl IntoView {
+    let name = label.clone();
+    view! {
+        <Tooltip text=label let:tip>
+            <a class=ICON_BUTTON_CLASS href=href aria-label=move || name.get() aria-describedby=tip>
+                <Icon glyph/>
+            </a>
+        </Tooltip>
+    }
+    .into_any()
+}

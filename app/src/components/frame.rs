@@ -3,7 +3,7 @@
 //!
 //! The tree is in the page once. Which place it has is decided by style until the page is hydrated, and by a media query after.
 
-use super::button::{Button, IconButton, Weight};
+use super::button::{Button, IconButton, IconLink, Weight};
 use super::dialog::{Dialog, Frame};
 use super::forest::TaskNode;
 use super::glyph::Glyph;
@@ -116,6 +116,7 @@ fn top_bar(data: FrameData) -> impl IntoView {
                     label=t!(locale, keys.heading)
                     on_press=commands.callback(Command::Help)
                 />
+                <IconLink glyph=Glyph::Settings label=t!(locale, shell.settings) href=paths::SETTINGS/>
             </span>
         </header>
     }
@@ -151,9 +152,17 @@ fn bottom_bar(data: FrameData, switcher: RwSignal<bool>) -> impl IntoView {
         on_choose: run,
     };
     let navigate = use_navigate();
-    let to_jobs = Callback::new(move |()| navigate(paths::JOBS, NavigateOptions::default()));
+    let to = move |address: &'static str| {
+        let navigate = navigate.clone();
+        Callback::new(move |()| navigate(address, NavigateOptions::default()))
+    };
     let more = vec![
-        item(t!(locale, shell.jobs), Glyph::ListChecks, to_jobs),
+        item(t!(locale, shell.jobs), Glyph::ListChecks, to(paths::JOBS)),
+        item(
+            t!(locale, shell.settings),
+            Glyph::Settings,
+            to(paths::SETTINGS),
+        ),
         item(
             t!(locale, shell.search),
             Glyph::Search,

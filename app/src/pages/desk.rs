@@ -1,4 +1,4 @@
-//! What the pages of the assistant and of AI jobs begin with: read by the layout and not by the page, since server and browser must
+//! What the pages of the assistant, of AI jobs and of settings begin with: read by the layout and not by the page, since server and browser must
 //! count their resources alike. How each is read, the app says, which knows them all.
 
 use crate::carried::Carried;
@@ -75,7 +75,8 @@ impl DeskOfAddress {
 
 /// The path, when the page at it is one of these.
 fn ours(path: &str) -> String {
-    let is_ours = [paths::ASSISTANT, paths::JOBS].contains(&path) || paths::job_of(path).is_some();
+    let is_ours = [paths::ASSISTANT, paths::JOBS, paths::SETTINGS].contains(&path)
+        || paths::job_of(path).is_some();
     if is_ours {
         path.to_owned()
     } else {
@@ -85,7 +86,12 @@ fn ours(path: &str) -> String {
 
 #[test]
 fn the_pages_of_others_are_not_read_here() {
-    for own in [paths::ASSISTANT, paths::JOBS, "/jobs/aij_1"] {
+    for own in [
+        paths::ASSISTANT,
+        paths::JOBS,
+        paths::SETTINGS,
+        "/jobs/aij_1",
+    ] {
         assert_eq!(ours(own), own);
     }
     for other in [paths::HOME, paths::INBOX, "/tasks/1", "/assistants"] {

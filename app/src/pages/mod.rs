@@ -7,5 +7,6 @@ pub mod desk;
 pub mod inbox;
 pub mod jobs;
 pub mod not_found;
+pub mod settings;
 pub mod task;
 pub mod workbench;

@@ -1,0 +1,67 @@
+// Settings: a token is made, shown once with what each client is told, and revoked after a question.
+import type { APIRequestContext } from "@playwright/test";
+import { expectAccessible, expectNoOverflow, hydrated } from "../support/checks.ts";
+import { expect, test } from "../support/test.ts";
+
+/** Status of a first message to the tools' route with this token. */
+async function answered(request: APIRequestContext, url: string, token: string): Promise<number> {
+  const response = await request.post(`${url}/mcp`, {
+    headers: { authorization: `Bearer ${token}`, accept: "application/json, text/event-stream" },
+    data: {
+      jsonrpc: "2.0",
+      id: 1,
+      method: "initialize",
+      params: { protocolVersion: "2025-06-18", capabilities: {}, clientInfo: { name: "a test", version: "1" } },
+    },
+  });
+  return response.status();
+}
+
+test("a token is made, shown once, and refused once it is revoked", async ({ page, server, request }) => {
+  await page.goto("/");
+  await hydrated(page);
+  await page.getByRole("link", { name: "Settings" }).click();
+  await expect(page.getByRole("heading", { name: "Settings" })).toBeVisible();
+  await expect(page.getByTestId("no-operators")).toBeVisible();
+  await expectAccessible(page);
+  await expectNoOverflow(page);
+
+  const name = page.getByTestId("token-name");
+  await name.focus();
+  await page.keyboard.press("Enter");
+  await expect(page.getByText("Say which client the token is for.")).toBeVisible();
+  await page.keyboard.type("A phone with a rather long name that has to break somewhere");
+  await page.keyboard.press("Enter");
+  const token = await page.getByTestId("token-text").inputValue();
+  expect(token).toMatch(/^fd_[0-9a-f]{64}$/);
+  await expect(name).toHaveValue("");
+  for (const summary of await page.getByTestId("token-made").locator("summary").all()) await summary.click();
+  const snippets = page.getByTestId("token-snippet");
+  await expect(snippets).toHaveCount(5);
+  for (const snippet of await snippets.all()) {
+    expect(await snippet.inputValue()).toContain(`${server.url}/mcp`);
+    expect(await snippet.inputValue()).toContain(token);
+  }
+  await expectAccessible(page);
+  await expectNoOverflow(page);
+  expect(await answered(request, server.url, token)).toBe(200);
+
+  await page.reload();
+  await hydrated(page);
+  await expect(page.getByTestId("token-text")).toHaveCount(0);
+  expect(await page.content()).not.toContain(token);
+  const row = page.getByTestId("token").filter({ hasText: "A phone with a rather long name" });
+  await expect(row).toContainText("used");
+  await expect(row).not.toContainText("never used");
+
+  await row.getByTestId("token-revoke").click();
+  const dialog = page.getByTestId("token-revoke-dialog");
+  await expect(dialog).toBeVisible();
+  await page.keyboard.press("Escape");
+  await expect(dialog).toBeHidden();
+  expect(await answered(request, server.url, token)).toBe(200);
+  await row.getByTestId("token-revoke").click();
+  await page.getByTestId("confirm-token-revoke").click();
+  await expect(row).toHaveAttribute("data-revoked", "");
+  expect(await answered(request, server.url, token)).toBe(401);
+});
