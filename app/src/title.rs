@@ -18,6 +18,10 @@ pub fn PageTitle(
     let locale = use_locale();
     let NeedsOperator(count) = expect_context();
     let whole = move || title(count.get(), &text.get(), t!(locale, shell.product));
+    // The server writes the head of the document when the body is done, and by then what a page is made of may have been put away by
+    // another thread. So there the title is a text as soon as the page is made.
+    #[cfg(feature = "ssr")]
+    let whole = untrack(whole);
     view! { <Title text=whole/> }
 }
 

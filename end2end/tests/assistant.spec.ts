@@ -35,10 +35,12 @@ const test = base.extend<PerTest>({
     await use(model);
     await model.stop();
   },
-  own: async ({ model }, use) => {
+  own: async ({ model, context }, use) => {
     const server = await Server.start({ env: model.env() });
     await use(server);
     model.release();
+    // A page that is still there would complain about a server that is gone.
+    for (const page of context.pages()) await page.close();
     await server.dispose();
   },
   own_api: async ({ request, own }, use) => {

@@ -126,6 +126,13 @@ test("a task has a tab for each session, which can be named, promoted and delete
   await expect(tabs).toHaveCount(2);
   await expect(page.getByTestId("chat-message").filter({ hasText: "Two." }).first()).toBeVisible({ timeout: 30_000 });
   await expectNoOverflow(page, [320, 1440]);
+  // A menu is made anew when its session changes: what is pressed in it then is pressed in vain.
+  await expect
+    .poll(async () => {
+      const { sessions } = await api.get<{ sessions: { state: string }[] }>(`/tasks/${task.id}/sessions`);
+      return sessions.map((session) => session.state);
+    })
+    .toEqual(["WAITING_FOR_INPUT", "WAITING_FOR_INPUT"]);
 
   await menu("Rename the session…");
   await page.getByTestId("session-name-input").fill("Second opinion");

@@ -51,6 +51,32 @@ async fn every_script_of_a_page_has_the_nonce_of_its_policy() {
     assert_ne!(other["content-security-policy"].to_str().unwrap(), policy);
 }
 
+/// What a page holds may be put away by another thread than the one that made it.
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn every_kind_of_page_comes_whole_when_many_are_asked_for_at_once() {
+    let app = TestApp::new().await;
+    let task = app.task(serde_json::json!({"title": "One of many"})).await;
+    let said = Reply::read(
+        app.request(Method::POST, "/api/page/assistant/say")
+            .json(&serde_json::json!({"content": "Hello", "key": "k"})),
+    )
+    .await;
+    let paths = [
+        "/".to_owned(),
+        "/inbox".to_owned(),
+        "/assistant".to_owned(),
+        "/jobs".to_owned(),
+        format!("/tasks/{}", task["id"].as_str().unwrap()),
+        format!("/jobs/{}", said.json["jobId"]),
+    ];
+    let all = paths.iter().cycle().take(paths.len() * 8);
+    let pages = futures::future::join_all(all.map(|path| page(&app, path))).await;
+    for (path, (status, html, _)) in paths.iter().cycle().zip(pages) {
+        assert_eq!(status, 200, "{path}");
+        assert!(html.contains("</html>"), "{path} breaks off");
+    }
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_unknown_address_is_a_page_that_says_so() {
     let app = TestApp::new().await;

@@ -845,15 +845,16 @@ impl std::io::Write for Log {
     }
 }
 
-/// Two thousand clients wait at once, each for a run of its own; each is told within a second of its end.
+/// Many clients wait at once, each for a run of its own, and each is told of its end. With `FLIGHTDECK_TEST_LONG=1` they are two
+/// thousand, and each is told within a second.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-#[ignore = "long: prints figures"]
-async fn two_thousand_waiters_are_woken_in_time() {
-    const WAITERS: usize = 2_000;
+async fn many_waiters_are_each_woken_by_the_end_of_their_run() {
+    let long = std::env::var_os("FLIGHTDECK_TEST_LONG").is_some();
+    let waiters = if long { 2_000 } else { 60 };
     let db = TestDb::sqlite().await;
     let app = Arc::new(
         hasty_with(&db, 1, |config| {
-            config.runs.limits.per_client = WAITERS;
+            config.runs.limits.per_client = waiters;
             config.runs.bounds.usual = 120_000;
             config.runs.bounds.most = 120_000;
         })
@@ -869,7 +870,7 @@ async fn two_thousand_waiters_are_woken_in_time() {
     };
     let raw = Raw::connect(&app, &made.token).await;
     let mut runs = Vec::new();
-    for n in 0..WAITERS {
+    for n in 0..waiters {
         let call = domain::run::ask::RunTask {
             asked: domain::run::ask::Asked {
                 task: format!("Task {n}"),
@@ -903,7 +904,7 @@ async fn two_thousand_waiters_are_woken_in_time() {
     }
     let mut ticks = tokio::time::interval(Duration::from_millis(20));
     tokio::time::timeout(Duration::from_secs(60), async {
-        while waiting(&app) != WAITERS.to_string() {
+        while waiting(&app) != waiters.to_string() {
             ticks.tick().await;
         }
     })
@@ -927,16 +928,16 @@ async fn two_thousand_waiters_are_woken_in_time() {
     }
     delays.sort_unstable();
     println!(
-        "{WAITERS} waiters, {} kB each with both ends of the connection; told after p50 {:?}, p99 {:?}, max {:?}",
-        held / WAITERS,
-        delays[WAITERS / 2],
-        delays[WAITERS * 99 / 100],
-        delays[WAITERS - 1]
+        "{waiters} waiters, {} kB each with both ends of the connection; told after p50 {:?}, p99 {:?}, max {:?}",
+        held / waiters,
+        delays[waiters / 2],
+        delays[waiters * 99 / 100],
+        delays[waiters - 1]
     );
     assert!(
-        delays[WAITERS - 1] < Duration::from_secs(1),
+        !long || delays[waiters - 1] < Duration::from_secs(1),
         "{:?}",
-        delays[WAITERS - 1]
+        delays[waiters - 1]
     );
     assert_eq!(waiting(&app), "0");
 }

@@ -47,14 +47,13 @@ impl Held {
             again: StoredValue::new(false),
         };
         let over = held.part(|job| job.status.is_final());
-        // As long as it is not over its own stream tells of it, and of nothing else.
-        let following = StoredValue::new_local(None::<Following>);
-        Effect::new(move |_| {
-            let follow = (!over.get()).then(|| Following::begin(&key, move || held.read()));
-            following.set_value(follow.flatten());
-        });
-        on_cleanup(move || {
-            let _ = following.try_set_value(None);
+        // As long as it is not over its own stream tells of it, and of nothing else. The effect alone holds the stream, and goes with
+        // the page: on the server, which runs no effects, nothing is bound to a thread.
+        Effect::new(move |before: Option<Option<Following>>| {
+            drop(before);
+            (!over.get())
+                .then(|| Following::begin(&key, move || held.read()))
+                .flatten()
         });
         // Afterwards only what it previewed can change.
         let live = use_live();
