@@ -52,7 +52,12 @@ fn snippet_view(snippet: Snippet, locale: Locale) -> impl IntoView {
 }
 
 /// A text to be taken along: selected by a press on it, copied by its button.
-fn copied(text: String, label: &'static str, test_id: &'static str, locale: Locale) -> impl IntoView {
+fn copied(
+    text: String,
+    label: &'static str,
+    test_id: &'static str,
+    locale: Locale,
+) -> impl IntoView {
     let lines = text.lines().count();
     let is_copied = RwSignal::new(false);
     // Elsewhere there is no clipboard; the text can be selected.
@@ -66,6 +71,9 @@ fn copied(text: String, label: &'static str, test_id: &'static str, locale: Loca
             let _ = is_copied.try_set(done);
         });
     });
+    let select = move |event: web_sys::FocusEvent| {
+        event_target::<web_sys::HtmlTextAreaElement>(&event).select();
+    };
     view! {
         <div class="flex items-start gap-2">
             <textarea
@@ -74,7 +82,7 @@ fn copied(text: String, label: &'static str, test_id: &'static str, locale: Loca
                 rows=lines
                 aria-label=label
                 data-testid=test_id
-                on:focus=move |event| event_target::<web_sys::HtmlTextAreaElement>(&event).select()
+                on:focus=select
             >
                 {text}
             </textarea>

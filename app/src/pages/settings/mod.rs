@@ -38,7 +38,7 @@ pub fn SettingsPage() -> impl IntoView {
 }
 
 #[wasm_split(settings, preload(preload), fallible)]
-fn present(settings: Carried) -> Result<AnyView, AppError> {
+pub(crate) fn present(settings: Carried) -> Result<AnyView, AppError> {
     let settings: SettingsView = settings.open()?;
     Ok(view! { <Settings settings/> }.into_any())
 }
@@ -100,7 +100,7 @@ fn operators(operators: Vec<OperatorView>, locale: Locale) -> AnyView {
     view! {
         <ul class="inbox">{rows}</ul>
         // A form of the document: it leaves the app.
-        <form method="post" action="/sign-out" rel="external">
+        <form method="post" action="/sign-out">
             <button type="submit" class="link" data-testid="sign-out">{t!(locale, account.sign_out)}</button>
         </form>
     }

@@ -62,7 +62,10 @@ fn each_client_is_told_address_and_token() {
     let made = snippets("https://board.example/mcp", "fd_0123");
     assert_eq!(made.len(), 5);
     for snippet in &made {
-        assert!(snippet.text.contains("https://board.example/mcp"), "{snippet:?}");
+        assert!(
+            snippet.text.contains("https://board.example/mcp"),
+            "{snippet:?}"
+        );
         assert!(snippet.text.contains("Bearer fd_0123"), "{snippet:?}");
     }
     for file in [&made[2], &made[3]] {

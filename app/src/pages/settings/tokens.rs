@@ -76,7 +76,8 @@ fn new_token(held: Held, locale: Locale) -> impl IntoView {
         spawn_local(async move {
             match token_create(name.get_untracked()).await {
                 Ok(made) => {
-                    held.tokens.try_update(|tokens| tokens.insert(0, made.info.clone()));
+                    held.tokens
+                        .try_update(|tokens| tokens.insert(0, made.info.clone()));
                     let _ = held.made.try_set(Some(made));
                     let _ = name.try_set(String::new());
                 }
