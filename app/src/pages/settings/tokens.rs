@@ -50,7 +50,7 @@ pub(super) fn Tokens(
             </Show>
             <ul class="inbox" hidden=move || held.tokens.with(Vec::is_empty) data-testid="tokens">
                 <For each=move || held.tokens.get() key=|token| (token.id, token.revoked_at.is_some()) let:token>
-                    {row(token, held, locale)}
+                    {row(&token, held, locale)}
                 </For>
             </ul>
         </section>
@@ -122,7 +122,7 @@ fn new_token(held: Held, locale: Locale) -> impl IntoView {
     }
 }
 
-fn row(token: TokenView, held: Held, locale: Locale) -> impl IntoView {
+fn row(token: &TokenView, held: Held, locale: Locale) -> impl IntoView + use<> {
     let (id, name) = (token.id, token.name.clone());
     let used = match (token.revoked_at, token.last_used_at) {
         (Some(at), _) => {
