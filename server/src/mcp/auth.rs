@@ -1,6 +1,7 @@
 //! Whose bearer token it is.
 
 use crate::error::ApiError;
+use crate::names::{METADATA_OF_MCP, Names};
 use axum::response::{IntoResponse, Response};
 use board::{Actor, Board};
 use domain::error::Refusal;
@@ -9,26 +10,30 @@ use http::{HeaderMap, HeaderValue};
 
 /// The actor that a request's token speaks for, or the answer for a request without a good one.
 ///
-/// `metadata`: where a client can read how it is let in.
+/// A challenge says by `names` where a client can read how it is let in.
 pub(super) async fn identify(
     board: &Board,
+    names: &Names,
     headers: &HeaderMap,
-    metadata: &str,
 ) -> Result<Actor, Response> {
+    let refused = |message: &str, error: &str| {
+        let metadata = format!("{}{METADATA_OF_MCP}", names.base(headers));
+        let header =
+            format!("Bearer realm=\"flightdeck\",{error} resource_metadata=\"{metadata}\"");
+        Err(challenge(message, &header))
+    };
     let Some(token) = bearer(headers) else {
-        return Err(challenge(
+        return refused(
             "a bearer token is needed: make one with `flightdeck token create --name NAME` and send it as \"Authorization: Bearer …\"",
-            &format!("Bearer realm=\"flightdeck\", resource_metadata=\"{metadata}\""),
-        ));
+            "",
+        );
     };
     match board.authenticate(token).await {
         Ok(Some(actor)) => Ok(actor),
-        Ok(None) => Err(challenge(
+        Ok(None) => refused(
             "the bearer token is not known, or was revoked because its session ended",
-            &format!(
-                "Bearer realm=\"flightdeck\", error=\"invalid_token\", resource_metadata=\"{metadata}\""
-            ),
-        )),
+            " error=\"invalid_token\",",
+        ),
         Err(error) => Err(ApiError::from(error).into_response()),
     }
 }

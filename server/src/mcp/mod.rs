@@ -40,7 +40,7 @@ pub use tool::{Call, ContractTool, Hints, Tool};
 pub use waiting::{RunMetrics, RunWaits, WaitLimits};
 
 use crate::feed::Feed;
-use crate::names::{METADATA_OF_MCP, Names};
+use crate::names::Names;
 use crate::runtime;
 use axum::extract::{Request, State};
 use axum::response::Response;
@@ -166,8 +166,7 @@ pub fn contract_tools() -> Vec<ContractTool> {
 
 /// Answers at [`PATH`].
 pub(crate) async fn serve(State(mcp): State<Mcp>, request: Request) -> Response {
-    let metadata = format!("{}{METADATA_OF_MCP}", mcp.names.base(request.headers()));
-    match auth::identify(&mcp.lists.board, request.headers(), &metadata).await {
+    match auth::identify(&mcp.lists.board, &mcp.names, request.headers()).await {
         Ok(actor) => mcp.transport.serve(actor, request).await,
         Err(refused) => refused,
     }
