@@ -103,3 +103,16 @@ pub(crate) async fn run(connection: &mut AnyConnection, engine: Engine) -> Resul
     }
     Ok(())
 }
+
+/// Digest of the whole schema of an engine: two builds with the same one make the same tables.
+#[cfg(feature = "testing")]
+pub(crate) fn digest(engine: Engine) -> String {
+    let whole: String = STEPS
+        .iter()
+        .map(|(_, name, sqlite, postgres)| match engine {
+            Engine::Sqlite => format!("{name}\n{sqlite}\n"),
+            Engine::Postgres => format!("{name}\n{postgres}\n"),
+        })
+        .collect();
+    domain::digest::sha256_hex(&whole)
+}

@@ -5,7 +5,7 @@
 //! `cargo xtask test` asks for them when it has started a server. A test gets a database rather than a schema, because the
 //! lock that writers take turns with is the database's.
 
-use crate::{Engine, Options, Result, Snapshot, Store, Tx};
+use crate::{Engine, Options, Result, Snapshot, Store, Tx, migrations};
 use domain::ids::TaskId;
 use sqlx::{AnyConnection, AssertSqlSafe, Connection, Executor, Row};
 use tempfile::TempDir;
@@ -170,13 +170,16 @@ struct Database {
 }
 
 impl Database {
+    /// A copy of the template, which is many times faster than to go through all migrations for each test.
     async fn create(server: String) -> Self {
         let name = format!("flightdeck_test_{}", TaskId::new().uuid().simple());
+        let template = Template::of(&server);
+        template.ensure().await;
         let database = Self { server, name };
         database
             .tell(&format!(
-                "create database {} template template0",
-                database.name
+                "create database {} template {}",
+                database.name, template.name
             ))
             .await
             .expect("the server makes a database");
@@ -188,10 +191,71 @@ impl Database {
     }
 
     async fn tell(&self, statement: &str) -> std::result::Result<(), sqlx::Error> {
-        sqlx::any::install_default_drivers();
-        let mut connection = AnyConnection::connect(&self.server).await?;
+        let mut connection = connect(&self.server).await?;
         connection.execute(AssertSqlSafe(statement)).await?;
         connection.close().await
+    }
+}
+
+async fn connect(server: &str) -> std::result::Result<AnyConnection, sqlx::Error> {
+    sqlx::any::install_default_drivers();
+    AnyConnection::connect(server).await
+}
+
+/// An empty database with today's schema, made by whichever test comes first to a server and left there.
+struct Template {
+    server: String,
+    name: String,
+}
+
+impl Template {
+    fn of(server: &str) -> Self {
+        let digest = migrations::digest(Engine::Postgres);
+        Self {
+            server: server.to_owned(),
+            name: format!("flightdeck_template_{}", &digest[..16]),
+        }
+    }
+
+    async fn ensure(&self) {
+        let mut connection = connect(&self.server).await.expect("the server answers");
+        // Tests are processes, so that the server is what they take turns in.
+        connection
+            .execute("select pg_advisory_lock(7300174219)")
+            .await
+            .expect("the server has locks");
+        let there = format!("select 1 from pg_database where datname = '{}'", self.name);
+        let there = connection.fetch_optional(AssertSqlSafe(there)).await;
+        if there.expect("the server lists its databases").is_none() {
+            self.make(&mut connection).await;
+        }
+        // Closing gives the lock back.
+        connection.close().await.expect("the server says goodbye");
+    }
+
+    /// Under another name until it is whole: a test that is killed in between leaves no half of a template.
+    async fn make(&self, connection: &mut AnyConnection) {
+        let raw = format!("{}_raw", self.name);
+        for statement in [
+            format!("drop database if exists {raw} with (force)"),
+            format!("create database {raw} template template0"),
+        ] {
+            connection
+                .execute(AssertSqlSafe(statement))
+                .await
+                .expect("the server makes a database");
+        }
+        let store = Store::open(&Options::new(with_database(&self.server, &raw)))
+            .await
+            .expect("a new database can be opened");
+        store.close().await;
+        connection
+            .execute(AssertSqlSafe(format!(
+                "alter database {raw} rename to {}",
+                self.name
+            )))
+            .await
+            .expect("nobody is connected to the new template");
     }
 }
 
