@@ -56,3 +56,24 @@ test("a dialog that is opened before its form is there gives the focus to the fo
   release();
   await expect(page.getByTestId("task-title-input")).toBeFocused();
 });
+
+test("dialogs that are to come while the page is offline come when it is back, and nothing complains", async ({ page, context, faults }) => {
+  const DIALOGS = /\.split_dialogs\.wasm$/;
+  let fetched = 0;
+  page.on("request", (request) => {
+    if (DIALOGS.test(request.url())) fetched += 1;
+  });
+  await page.clock.install();
+  await page.goto("/");
+  await hydrated(page);
+  // Of the feed, which finds nobody; a part that does not come says "Failed to fetch".
+  faults.allow(/ERR_INTERNET_DISCONNECTED|ERR_FAILED|Failed to load resource/);
+  await context.setOffline(true);
+  await page.clock.runFor(10_000);
+  expect(fetched).toBe(0);
+  await context.setOffline(false);
+  await expect(async () => {
+    await page.clock.runFor(5_000);
+    expect(fetched).toBe(1);
+  }).toPass({ timeout: 30_000 });
+});

@@ -13,7 +13,7 @@ use web_sys::HtmlElement;
 /// One thing to do.
 #[derive(Debug, Clone)]
 pub struct MenuItem {
-    /// What it does.
+    /// What it does. No other item of the menu has the same.
     pub label: String,
     /// Stands before the label.
     pub glyph: Glyph,
@@ -52,11 +52,17 @@ pub fn Menu(
     let button = NodeRef::<Button>::new();
     let menu = NodeRef::<Div>::new();
     let open = RwSignal::new(false);
-    // Made when it opens: a board has a menu on every card.
+    // Made when it opens: a board has a menu on every card. While it is open what stays the same stays, so that news about
+    // what the menu is for never takes a button away under a press.
     let content = move || {
         open.get().then(|| {
-            let items = items.get().into_iter();
-            items.map(|item| item_view(item, menu)).collect_view()
+            view! {
+                <For
+                    each=move || items.get()
+                    key=|item| item.label.clone()
+                    children=move |item| item_view(item, items, menu)
+                />
+            }
         })
     };
     view! {
@@ -116,13 +122,14 @@ pub fn Menu(
     .into_any()
 }
 
-fn item_view(item: MenuItem, menu: NodeRef<Div>) -> impl IntoView {
+fn item_view(item: MenuItem, items: Signal<Vec<MenuItem>>, menu: NodeRef<Div>) -> impl IntoView {
     let MenuItem {
         label,
         glyph,
         danger,
-        on_choose,
+        on_choose: _,
     } = item;
+    let chosen = label.clone();
     let item_class = if danger {
         "menu-item text-failed"
     } else {
@@ -139,13 +146,24 @@ fn item_view(item: MenuItem, menu: NodeRef<Div>) -> impl IntoView {
                     // Refused only when it is closed already.
                     let _ = menu.hide_popover();
                 }
-                on_choose.run(());
+                choose(items, &chosen);
             }
         >
             <Icon glyph/>
             {label}
         </button>
     }
+}
+
+/// Does what the item of this label does now: the button may be older than the newest items.
+fn choose(items: Signal<Vec<MenuItem>>, label: &str) {
+    // The items are made for this call and are gone with it.
+    Owner::new().with(|| {
+        let items = items.get_untracked();
+        if let Some(item) = items.iter().find(|item| item.label == label) {
+            item.on_choose.run(());
+        }
+    });
 }
 
 #[derive(Clone, Copy)]

@@ -23,7 +23,7 @@ use crate::components::states::{ErrorState, Skeleton};
 use crate::error::AppError;
 use crate::i18n::{t, use_locale};
 use crate::keys::{Command, Commands};
-use crate::live::{Topic, use_live};
+use crate::live::{Link, Topic, use_live};
 use crate::paths;
 use crate::title::{NeedsOperator, PageTitle};
 use delete_task::DeleteTask;
@@ -37,7 +37,7 @@ use new_task::NewTask;
 use search::Search;
 use std::time::Duration;
 
-/// After the page: its dialogs are fetched when it has settled, so that they open at once.
+/// After the feed is open: the page's dialogs are fetched when it has settled, so that they open at once.
 const DIALOGS_AFTER: Duration = Duration::from_secs(2);
 
 /// The layout.
@@ -111,14 +111,12 @@ fn Loaded(view: Board, asks: Asks) -> impl IntoView {
         revision
     });
 
-    Effect::new(|_| {
-        set_timeout(
-            || {
-                // Whoever opens one earlier fetches it then; whoever is offline finds out there.
-                spawn_local(async { fetch_dialogs().await.unwrap_or_default() });
-            },
-            DIALOGS_AFTER,
-        );
+    Effect::new(move |had: Option<bool>| {
+        let open = live.link() == Link::Open;
+        if open && had != Some(true) {
+            set_timeout(fetch_dialogs_if_online, DIALOGS_AFTER);
+        }
+        open
     });
 
     let location = use_location();
@@ -164,6 +162,13 @@ fn Loaded(view: Board, asks: Asks) -> impl IntoView {
         <NewSubtask/>
         <DeleteTask/>
         <Search/>
+    }
+}
+
+/// Whoever is offline by now fetches them when the feed is open again; whoever opens a dialog earlier fetches it then.
+fn fetch_dialogs_if_online() {
+    if window().navigator().on_line() {
+        spawn_local(async { fetch_dialogs().await.unwrap_or_default() });
     }
 }
 
