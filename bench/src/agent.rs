@@ -1,4 +1,5 @@
-//! An agent that ends every turn at once, and reports when each prompt reached it.
+//! An agent that ends every turn at once, and reports when each prompt reached it. Told to work for so many seconds, it first
+//! does that: a tool call every few seconds, and a word at the end.
 //!
 //! A report is one datagram of JSON: the ids that Flightdeck put into the prompt, the machine's monotonic time in nanoseconds at
 //! which its line was read, and where the conversation's tools are.
@@ -6,6 +7,7 @@
 use std::io::{BufRead, Write};
 use std::os::unix::net::UnixDatagram;
 use std::path::Path;
+use std::time::Duration;
 
 use anyhow::{Context, Result};
 use nix::time::{ClockId, clock_gettime};
@@ -52,6 +54,9 @@ pub(crate) fn run(report: &Path) -> Result<()> {
                     "tools": tools,
                 });
                 socket.send(said.to_string().as_bytes())?;
+                if let Some(seconds) = line_of(text, WORK).and_then(|n| n.trim().parse().ok()) {
+                    work(&mut out, &message["params"]["sessionId"], seconds)?;
+                }
                 json!({"stopReason": "end_turn"})
             }
             _ => json!({}),
@@ -66,6 +71,37 @@ pub(crate) fn run(report: &Path) -> Result<()> {
         }
     }
     Ok(())
+}
+
+/// What a prompt's line begins with that asks for work of so many seconds.
+pub(crate) const WORK: &str = "work for seconds: ";
+/// A tool is called this often.
+const STRIDE: u64 = 7;
+
+fn work(out: &mut impl Write, session: &Value, seconds: u64) -> Result<()> {
+    let mut tell = |update: Value| -> Result<()> {
+        let params = json!({"sessionId": session, "update": update});
+        let message = json!({"jsonrpc": "2.0", "method": "session/update", "params": params});
+        writeln!(out, "{message}")?;
+        Ok(out.flush()?)
+    };
+    let mut left = seconds;
+    let mut number = 0;
+    while left > 0 {
+        number += 1;
+        tell(json!({
+            "sessionUpdate": "tool_call",
+            "toolCallId": format!("call-{number}"),
+            "title": format!("Read part {number}"),
+            "kind": "read",
+            "status": "completed",
+        }))?;
+        let pause = left.min(STRIDE);
+        std::thread::sleep(Duration::from_secs(pause));
+        left -= pause;
+    }
+    let text = "All parts are read.";
+    tell(json!({"sessionUpdate": "agent_message_chunk", "content": {"type": "text", "text": text}}))
 }
 
 /// Where a conversation's tools are, and its token.

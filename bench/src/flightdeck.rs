@@ -6,6 +6,7 @@ use std::process::Stdio;
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
+use reqwest::RequestBuilder;
 use rmcp::model::{CallToolRequestParams, ClientConfig};
 use rmcp::service::RunningService;
 use rmcp::transport::StreamableHttpClientTransport;
@@ -46,11 +47,21 @@ pub(crate) struct Report {
 
 impl Flightdeck {
     pub(crate) async fn start(binary: &Path, folder: &Path) -> Result<Self> {
+        Self::start_with(binary, folder, &[]).await
+    }
+
+    /// With settings of its own.
+    pub(crate) async fn start_with(
+        binary: &Path,
+        folder: &Path,
+        settings: &[String],
+    ) -> Result<Self> {
         let socket = folder.join("reports.sock");
         let reports = UnixDatagram::bind(&socket)?;
         let mut child = Command::new(binary)
             .args(["serve", "--addr", "127.0.0.1:0", "--data-dir"])
             .arg(folder.join("data"))
+            .args(settings)
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
             .stderr(Stdio::null())
@@ -130,15 +141,55 @@ impl Flightdeck {
         .context("a turn did not end")?
     }
 
+    /// Where it listens.
+    pub(crate) fn url(&self) -> &str {
+        &self.url
+    }
+
+    /// The process, for what the system says of it.
+    pub(crate) fn pid(&self) -> Option<u32> {
+        self.child.id()
+    }
+
+    /// A token of an outside client.
+    pub(crate) async fn token(&self, name: &str) -> Result<String> {
+        let made = self.post("/access-tokens", &json!({"name": name})).await?;
+        text(&made["token"])
+    }
+
+    /// At most so many tasks work at once; the others wait in their step.
+    pub(crate) async fn admit_only(&self, limit: u32) -> Result<()> {
+        let workspaces = self.get("/workspaces").await?;
+        let workspace = text(&workspaces["workspaces"][0]["id"])?;
+        let workflows = self
+            .get(&format!("/workspaces/{workspace}/workflows"))
+            .await?;
+        let workflow = text(&workflows["workflows"][0]["id"])?;
+        let whole = self.get(&format!("/workflows/{workflow}")).await?;
+        for step in whole["steps"].as_array().into_iter().flatten() {
+            let path = format!("/workflow/steps/{}", text(&step["id"])?);
+            self.patch(&path, &json!({"wip_limit": limit})).await?;
+        }
+        Ok(())
+    }
+
     async fn get(&self, path: &str) -> Result<Value> {
         let answer = self.client.get(self.api(path)).send().await?;
         Ok(answer.error_for_status()?.json().await?)
     }
 
     async fn post(&self, path: &str, body: &Value) -> Result<Value> {
-        let request = self
-            .client
-            .post(self.api(path))
+        self.send(self.client.post(self.api(path)), path, body)
+            .await
+    }
+
+    async fn patch(&self, path: &str, body: &Value) -> Result<Value> {
+        self.send(self.client.patch(self.api(path)), path, body)
+            .await
+    }
+
+    async fn send(&self, request: RequestBuilder, path: &str, body: &Value) -> Result<Value> {
+        let request = request
             // What changes something must come from a page of the server's own; this stands for one.
             .header("origin", &self.url)
             .json(body);
@@ -146,7 +197,7 @@ impl Flightdeck {
         let status = answer.status();
         let body = answer.text().await?;
         if !status.is_success() {
-            bail!("POST {path}: {status} {body}");
+            bail!("{path}: {status} {body}");
         }
         Ok(serde_json::from_str(&body)?)
     }

@@ -4,10 +4,13 @@
 //! what is printed is the ratio beside the figures.
 
 mod agent;
+mod bare;
 mod flightdeck;
 mod messages;
+mod outside;
 mod raw;
 mod samples;
+mod waits;
 
 use std::path::PathBuf;
 
@@ -34,6 +37,23 @@ enum What {
         #[arg(long, default_value_t = 5)]
         rounds: usize,
     },
+    /// Waiting for long runs: three ways of a client, and many waiters at once.
+    Waits {
+        /// The server's binary.
+        #[arg(long)]
+        server: PathBuf,
+        /// How long the long run takes.
+        #[arg(long, default_value_t = 190)]
+        seconds: u64,
+        /// Runs of each way.
+        #[arg(long, default_value_t = 5)]
+        rounds: usize,
+        /// Clients that wait at once, each for a run of its own.
+        #[arg(long, default_value_t = 2_000)]
+        waiters: usize,
+    },
+    /// A bare axum server whose answers wait until they are let go. What waiters are measured beside.
+    Bare,
     /// The agent that measurements talk to: speaks ACP on stdio and says when it was prompted. Started by Flightdeck.
     Agent {
         /// Datagram socket to report to.
@@ -50,5 +70,14 @@ fn main() -> Result<()> {
             samples,
             rounds,
         } => tokio::runtime::Runtime::new()?.block_on(messages::run(&server, samples, rounds)),
+        What::Waits {
+            server,
+            seconds,
+            rounds,
+            waiters,
+        } => {
+            tokio::runtime::Runtime::new()?.block_on(waits::run(&server, seconds, rounds, waiters))
+        }
+        What::Bare => tokio::runtime::Runtime::new()?.block_on(bare::serve()),
     }
 }
