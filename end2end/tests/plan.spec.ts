@@ -62,6 +62,25 @@ test("what was typed just before the tab is closed is saved", async ({ page, con
   await expect(page.getByTestId("plan-conflict")).toHaveCount(0);
 });
 
+test("a text too long to be handed over is not let go without a question", async ({ context, api }) => {
+  const task = await createTask(api, { title: "Long plan", start_agent: false });
+  await api.post(`/tasks/${task.id}/plan`, { content: "One." });
+  const tab = await context.newPage();
+  await openPlan(tab, task);
+  await tab.getByTestId("plan-edit").click();
+  const long = "Words and words. ".repeat(5_000);
+  await tab.getByTestId("plan-input").fill(long);
+  const asked = tab.waitForEvent("dialog");
+  await tab.close({ runBeforeUnload: true });
+  const dialog = await asked;
+  expect(dialog.type()).toBe("beforeunload");
+  await dialog.dismiss();
+  // Stayed on, it is saved as ever, and the page may go.
+  await expect(tab.getByTestId("plan-status")).toHaveText("Saved");
+  expect((await getPlan(api, task)).content).toBe(long);
+  await Promise.all([tab.waitForEvent("close"), tab.close({ runBeforeUnload: true })]);
+});
+
 test("an operator has the plan carried out", async ({ page, api }) => {
   const task = await createTask(api, { title: "Implement me", description: 'e2e:message("Ready.")' });
   await untilIdle(api, task.id);

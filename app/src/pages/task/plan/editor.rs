@@ -3,7 +3,7 @@
 //! What is typed is saved a moment after the last key, with the version it was made from. When somebody else wrote meanwhile, the
 //! field keeps what was typed and nothing is saved until the operator has chosen: neither text is ever lost to the other.
 
-use super::leaving::{hand_over, watch};
+use super::leaving::{fits, hand_over, watch};
 use super::line_ends;
 use crate::api::papers::{Papers, ShownPlan, papers_of, plan_save};
 use crate::error::AppError;
@@ -126,7 +126,13 @@ impl Editor {
             }
             revision
         });
-        Effect::new(move |_| watch(move || editor.hide(), move || editor.come_back()));
+        Effect::new(move |_| {
+            watch(
+                move || editor.hide(),
+                move || editor.come_back(),
+                move || editor.loses(),
+            );
+        });
         // Leaving the page must not wait for the pause: what was typed is sent at once.
         on_cleanup(move || editor.leave());
         editor
@@ -197,6 +203,16 @@ impl Editor {
         } else {
             // Too long for that. A page that is only hidden still saves it.
             self.save();
+        }
+    }
+
+    /// Whether something is lost when the page goes now: nothing saves a text on which somebody has to choose, and the browser
+    /// takes no long one.
+    pub(super) fn loses(self) -> bool {
+        match self.saving.try_get_untracked() {
+            Some(Saving::Conflict) => true,
+            Some(Saving::Typed | Saving::Failed(_) | Saving::Sending) => !fits(&self.mine()),
+            Some(Saving::Saved | Saving::Empty) | None => false,
         }
     }
 
