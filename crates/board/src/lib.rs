@@ -56,6 +56,7 @@ mod steps;
 mod tasks;
 mod tokens;
 mod transcript;
+mod workflows;
 mod workspaces;
 
 pub use actor::Actor;

@@ -6,7 +6,9 @@ use domain::error::Refusal;
 use domain::event::{EventKind, NewEvent};
 use domain::ids::{MessageId, PermissionId, SessionId};
 use domain::message::{AuthorType, Message, MessageType};
-use domain::permission::{Permission, PermissionCommand, PermissionOption, PermissionStatus};
+use domain::permission::{
+    Permission, PermissionCommand, PermissionOption, PermissionStatus, first_that_allows,
+};
 use domain::view::PermissionView;
 use serde_json::{Map, Value, json};
 
@@ -29,7 +31,7 @@ impl Board {
         let turn = store::turns::open(&mut work.tx, session.id)
             .await?
             .map(|turn| turn.id);
-        let permission = Permission {
+        let mut permission = Permission {
             id: PermissionId::new(),
             task_id: session.task_id,
             session_id: session.id,
@@ -75,6 +77,15 @@ impl Board {
                 .subject(permission.id),
         )
         .await?;
+        let profile = store::agents::find_profile(&mut work.tx, session.agent_profile_id).await?;
+        if profile.is_some_and(|profile| profile.auto_approve)
+            && let Some(option) = first_that_allows(&permission.options)
+        {
+            // Stored like any other, so that the transcript shows what was asked and what was chosen.
+            work.permission(&mut permission, PermissionCommand::Select(&option))
+                .await?;
+            work.task_event(&task).await?;
+        }
         work.commit().await?;
         Ok(permission.id)
     }

@@ -1,10 +1,10 @@
-//! How far an agent reaches with what belongs to a task: plan, walkthrough, findings (task-domain 8.1).
+//! How far whoever calls reaches: an agent with what belongs to a task (task-domain 8.1), and who may set the board up.
 
 use crate::tasks::depth_limit;
 use crate::{Actor, BoardError, Result, Settings};
 use domain::error::Refusal;
-use domain::ids::TaskId;
-use domain::task::Task;
+use domain::ids::{TaskId, WorkspaceId};
+use domain::task::{Purpose, Task};
 use store::Snapshot;
 
 /// The task, when the actor may see and write what belongs to it: the operator always, an agent within its task's workspace
@@ -38,6 +38,38 @@ pub(crate) async fn reachable(
             }
         }
     }
+}
+
+/// Refuses who may not set the board up: the operator may, outside clients do it for one, and an agent may in a session that an
+/// operator began for it. That session reaches what is everybody's, and the workflows of its own workspace; others do not exist
+/// for it.
+pub(crate) async fn configures(
+    db: &mut Snapshot,
+    actor: &Actor,
+    workspace: Option<WorkspaceId>,
+) -> Result<()> {
+    let task = match *actor {
+        Actor::Operator | Actor::External { .. } => None,
+        Actor::System => return Err(Refusal::forbidden("only the operator may do this").into()),
+        Actor::Agent { task, .. } => {
+            let own = crate::transition::load_task(db, task).await?;
+            if own.purpose != Purpose::Configuration {
+                return Err(Refusal::forbidden(
+                    "setting the board up is for the operator, and for sessions that an operator began for it",
+                )
+                .into());
+            }
+            Some(own)
+        }
+    };
+    let Some(workspace) = workspace else {
+        return Ok(());
+    };
+    let foreign = task.is_some_and(|own| own.workspace_id != workspace);
+    if foreign || store::workspaces::find(db, workspace).await?.is_none() {
+        return Err(Refusal::not_found("workspace").into());
+    }
+    Ok(())
 }
 
 /// The top of a task's tree.

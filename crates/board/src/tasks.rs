@@ -14,8 +14,8 @@ use domain::question::check_length;
 use domain::queue::QueuedBy;
 use domain::session::SessionCommand;
 use domain::task::{
-    Origin, Priority, Task, TaskCommand, TaskState, TitleMode, check_depth, check_title,
-    check_wish, cut_title,
+    Origin, Priority, Purpose, Task, TaskCommand, TaskState, TitleMode, check_depth, check_purpose,
+    check_title, check_wish, cut_title,
 };
 use domain::turn::TurnCommand;
 use domain::view::{RelatedTask, RelatedTasks, TaskCreated, TaskView};
@@ -358,6 +358,13 @@ impl Work {
             Some(id) => Some(self.check_parent(id).await?),
             None => None,
         };
+        let above = parent.as_ref().map(|parent| parent.purpose);
+        let purpose = params.purpose.or(above).unwrap_or(Purpose::Work);
+        if purpose != Purpose::Work {
+            // It decides which tools an agent is given, and no agent chooses those.
+            actor.require_operator()?;
+        }
+        check_purpose(purpose, params.autopilot, above)?;
         let workspace = self.resolve_workspace(&params, parent.as_ref()).await?;
         if let Some(key) = external_id(&params)?
             && let Some(known) =
@@ -422,6 +429,7 @@ impl Work {
             queued_at: (placement != Placement::Admitted).then_some(self.now),
             parent_id: params.parent_id,
             autopilot: params.autopilot,
+            purpose,
             origin: if actor.session().is_some() {
                 Origin::AgentCreated
             } else {
@@ -521,6 +529,7 @@ impl Work {
             )
             .into());
         }
+        check_purpose(task.purpose, task.autopilot, Some(new_parent.purpose))?;
         let limit = depth_limit(&self.settings);
         let chain = store::tasks::ancestors(&mut self.tx, parent, limit).await?;
         if parent == task.id || chain.iter().any(|ancestor| ancestor.id == task.id) {

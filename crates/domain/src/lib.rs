@@ -38,6 +38,7 @@ pub mod review;
 pub mod rich;
 pub mod run;
 pub mod session;
+pub mod steps;
 pub mod task;
 pub mod time;
 pub mod transition;

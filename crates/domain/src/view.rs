@@ -10,7 +10,7 @@ use crate::permission::PermissionOption;
 use crate::question::{Question, QuestionStatus};
 use crate::queue::{Lane, QueuedBy};
 use crate::session::SessionState;
-use crate::task::{Origin, PendingAction, Priority, TaskState, TitleMode};
+use crate::task::{Origin, PendingAction, Priority, Purpose, TaskState, TitleMode};
 use crate::time::Timestamp;
 use crate::workflow::{Step, Workflow};
 use serde::{Deserialize, Serialize};
@@ -86,6 +86,8 @@ pub struct TaskView {
     pub parent_id: Option<TaskId>,
     /// See [`crate::task::Task`].
     pub autopilot: bool,
+    /// See [`crate::task::Task`].
+    pub purpose: Purpose,
     /// See [`crate::task::Task`].
     pub origin: Origin,
     /// See [`crate::task::Task`].

@@ -44,8 +44,22 @@ const ROUTES: &[(&str, Access)] = &[
     ("GET /api/v1/workspaces/{id}/workflows", Access::Operator),
     ("GET /api/v1/workspaces/{id}/tasks", Access::Operator),
     ("GET /api/v1/workspaces/{id}/board", Access::Operator),
+    (
+        "PUT /api/v1/workspaces/{id}/workflows/reorder",
+        Access::Operator,
+    ),
+    ("POST /api/v1/workflows", Access::Operator),
     ("GET /api/v1/workflows/{id}", Access::Operator),
+    ("PATCH /api/v1/workflows/{id}", Access::Operator),
+    ("DELETE /api/v1/workflows/{id}", Access::Operator),
+    (
+        "PUT /api/v1/workflows/{id}/workflow/steps/reorder",
+        Access::Operator,
+    ),
+    ("POST /api/v1/workflow/steps", Access::Operator),
     ("PATCH /api/v1/workflow/steps/{id}", Access::Operator),
+    ("PUT /api/v1/workflow/steps/{id}", Access::Operator),
+    ("DELETE /api/v1/workflow/steps/{id}", Access::Operator),
     ("POST /api/v1/tasks", Access::Operator),
     ("GET /api/v1/tasks/{id}", Access::Operator),
     ("PATCH /api/v1/tasks/{id}", Access::Operator),
@@ -117,6 +131,8 @@ const ROUTES: &[(&str, Access)] = &[
     ("POST /api/v1/agents", Access::Operator),
     ("GET /api/v1/agent-profiles", Access::Operator),
     ("POST /api/v1/agent-profiles", Access::Operator),
+    ("PATCH /api/v1/agent-profiles/{id}", Access::Operator),
+    ("DELETE /api/v1/agent-profiles/{id}", Access::Operator),
     ("POST /api/v1/demo", Access::Operator),
     ("GET /api/v1/events", Access::Operator),
     ("GET /api/v1/openapi.json", Access::Operator),
@@ -125,8 +141,12 @@ const ROUTES: &[(&str, Access)] = &[
 /// Who is given a tool.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Given {
-    /// Sessions on tasks, and outside clients.
+    /// Sessions on tasks, sessions that set the board up, and outside clients.
     Everybody,
+    /// Sessions on tasks, and outside clients.
+    SessionsAndOutside,
+    /// Sessions that set the board up, and outside clients.
+    Configurers,
     /// Outside clients alone.
     Outside,
     /// Sessions on tasks.
@@ -150,19 +170,31 @@ const TOOLS: &[(&str, Given)] = &[
     ("list_workflow_steps_kandev", Given::Everybody),
     ("list_tasks_kandev", Given::Everybody),
     ("list_agents_kandev", Given::Everybody),
-    ("create_task_kandev", Given::Everybody),
-    ("update_task_kandev", Given::Everybody),
+    ("create_task_kandev", Given::SessionsAndOutside),
+    ("update_task_kandev", Given::SessionsAndOutside),
     ("move_task_kandev", Given::Everybody),
-    ("add_task_dependency_kandev", Given::Everybody),
-    ("remove_task_dependency_kandev", Given::Everybody),
+    ("add_task_dependency_kandev", Given::SessionsAndOutside),
+    ("remove_task_dependency_kandev", Given::SessionsAndOutside),
     ("archive_task_kandev", Given::Everybody),
     ("delete_task_kandev", Given::Everybody),
     ("stop_task_kandev", Given::Sessions),
     ("list_related_tasks_kandev", Given::Sessions),
     ("message_task_kandev", Given::Sessions),
     ("spawn_session_kandev", Given::Sessions),
-    ("list_task_sessions_kandev", Given::Everybody),
+    ("list_task_sessions_kandev", Given::SessionsAndOutside),
     ("get_task_conversation_kandev", Given::Everybody),
+    ("update_task_state_kandev", Given::Configurers),
+    ("create_workflow_kandev", Given::Configurers),
+    ("update_workflow_kandev", Given::Configurers),
+    ("delete_workflow_kandev", Given::Configurers),
+    ("create_workflow_step_kandev", Given::Configurers),
+    ("update_workflow_step_kandev", Given::Configurers),
+    ("delete_workflow_step_kandev", Given::Configurers),
+    ("reorder_workflow_steps_kandev", Given::Configurers),
+    ("create_agent_profile_kandev", Given::Configurers),
+    ("list_agent_profiles_kandev", Given::Configurers),
+    ("update_agent_profile_kandev", Given::Configurers),
+    ("delete_agent_profile_kandev", Given::Configurers),
     ("step_complete_kandev", Given::Sessions),
     ("create_task_plan_kandev", Given::Sessions),
     ("get_task_plan_kandev", Given::Sessions),
@@ -332,28 +364,53 @@ async fn every_tool_has_a_case_and_keeps_it() {
         .task(json!({"auto_title": true, "description": "Do it."}))
         .await;
     let owner = Agent::launch(&app, crate::support::id(&titled["id"])).await;
+    let setup = app
+        .task(json!({"title": "Set up", "description": "Do it.", "purpose": "configuration"}))
+        .await;
+    let setup = Agent::launch(&app, crate::support::id(&setup["id"])).await;
     let outside = app.access_token().await;
-    let holders: [(&str, &str, &[Given]); 4] = [
+    let holders: [(&str, &str, &[Given]); 5] = [
         (
             "an outside client",
             &outside,
-            &[Given::Everybody, Given::Outside],
+            &[
+                Given::Everybody,
+                Given::SessionsAndOutside,
+                Given::Configurers,
+                Given::Outside,
+            ],
         ),
         (
             "a normal task",
             &parent.token,
-            &[Given::Everybody, Given::Sessions, Given::NormalTasks],
+            &[
+                Given::Everybody,
+                Given::SessionsAndOutside,
+                Given::Sessions,
+                Given::NormalTasks,
+            ],
         ),
         (
             "an autopilot child",
             &child.token,
-            &[Given::Everybody, Given::Sessions, Given::AutopilotChildren],
+            &[
+                Given::Everybody,
+                Given::SessionsAndOutside,
+                Given::Sessions,
+                Given::AutopilotChildren,
+            ],
+        ),
+        (
+            "a session that sets the board up",
+            &setup.token,
+            &[Given::Everybody, Given::Configurers, Given::NormalTasks],
         ),
         (
             "a title's owner",
             &owner.token,
             &[
                 Given::Everybody,
+                Given::SessionsAndOutside,
                 Given::Sessions,
                 Given::NormalTasks,
                 Given::TitleOwner,

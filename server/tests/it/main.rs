@@ -17,6 +17,7 @@ mod answers;
 mod assistant;
 mod bad_input;
 mod command_line;
+mod configuration;
 mod delivery;
 mod doors;
 mod feed;

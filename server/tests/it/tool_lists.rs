@@ -25,6 +25,10 @@ async fn lists_of_all_profiles() {
         .await;
     let root = Agent::launch(&app, id(&root["id"])).await;
     let owner = titled(&app).await;
+    let setup = app
+        .task(json!({"title": "Set up", "description": "Do it.", "purpose": "configuration"}))
+        .await;
+    let setup = Agent::launch(&app, id(&setup["id"])).await;
     let outside = app.access_token().await;
     let mut lists = serde_json::Map::new();
     for (name, token) in [
@@ -32,6 +36,7 @@ async fn lists_of_all_profiles() {
         ("autopilot child", &child.token),
         ("autopilot root", &root.token),
         ("owner of the title", &owner.token),
+        ("session that sets the board up", &setup.token),
         ("outside client", &outside),
     ] {
         let names = Client::connect(&app, token).await.tool_names().await;
@@ -40,7 +45,7 @@ async fn lists_of_all_profiles() {
     insta::with_settings!({sort_maps => true}, { insta::assert_json_snapshot!("names", lists) });
 
     let mut tools: Vec<Value> = Vec::new();
-    for agent in [&owner, &child] {
+    for agent in [&owner, &child, &setup] {
         for tool in agent.connect(&app).await.tools().await {
             if !tools.iter().any(|known| known["name"] == *tool.name) {
                 tools.push(serde_json::to_value(tool).unwrap());

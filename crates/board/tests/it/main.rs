@@ -49,6 +49,7 @@ mod agents;
 mod answering;
 mod asking;
 mod clarifications;
+mod configuring;
 mod dependencies;
 mod events;
 mod guards;

@@ -19,7 +19,7 @@ use domain::queue::{Lane, QueuedBy, QueuedState};
 use domain::review::{FindingStatus, Severity, Side};
 use domain::run::{ErrorCategory, RunStatus, TerminalReason};
 use domain::session::{FreshStart, SessionState};
-use domain::task::{Origin, Priority, TaskState, TitleMode};
+use domain::task::{Origin, Priority, Purpose, TaskState, TitleMode};
 use domain::turn::TurnState;
 use domain::view::DeliveryStatus;
 use domain::workflow::{MoveTrigger, Mover, StageType};
@@ -49,6 +49,7 @@ fn words() -> BTreeMap<(&'static str, &'static str), BTreeSet<&'static str>> {
         (("tasks", "state"), of!(TaskState)),
         (("tasks", "priority"), of!(Priority)),
         (("tasks", "origin"), of!(Origin)),
+        (("tasks", "purpose"), of!(Purpose)),
         (("tasks", "title_mode"), of!(TitleMode)),
         (("sessions", "state"), of!(SessionState)),
         (("turns", "state"), of!(TurnState)),
