@@ -37,7 +37,7 @@ use std::time::Duration;
 use tokio::sync::watch;
 
 impl Board {
-    /// The operator's answer, or skip. The first one wins; a later one gets `claimed: false` and what was recorded. An answer that
+    /// The operator's answer, or skip, from the page or through an outside client. The first one wins; a later one gets `claimed: false` and what was recorded. An answer that
     /// must be brought to the agent as a prompt of its own returns when the agent has taken it.
     pub async fn clarification_respond(
         &self,
@@ -45,7 +45,7 @@ impl Board {
         id: ClarificationId,
         answer: &ClarificationAnswer,
     ) -> Result<ClarificationOutcome> {
-        actor.require_operator()?;
+        actor.require_person()?;
         // Before the database is asked, so that nothing is missed.
         let mut changes = self.signals().subscribe(Topic::Clarifications);
         let claimed = self.answer_or_claim(id, answer).await?;

@@ -350,6 +350,35 @@ pub struct ConversationPage {
     pub message_types: Vec<crate::message::MessageType>,
 }
 
+/// Which open questions to the operator to list, oldest first.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct ListQuestions {
+    /// Of this workspace.
+    pub workspace_id: Option<WorkspaceId>,
+    /// Asked at this moment or later.
+    pub created_since: Option<crate::time::Timestamp>,
+    /// The `next_cursor` of the page before.
+    pub cursor: Option<String>,
+    /// 1 to 200; 50 when left out.
+    pub limit: Option<i64>,
+}
+
+/// Chooses an option of a permission request that is named in full, so that nothing else can be meant (task-domain 2.9).
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ResolvePermission {
+    /// The task whose agent asks.
+    pub task_id: TaskId,
+    /// The session whose agent asks.
+    pub session_id: SessionId,
+    /// The agent's own id of the request.
+    pub request_id: String,
+    /// The request.
+    pub pending_id: crate::ids::PermissionId,
+    /// One of the options that the agent offered.
+    pub option_id: String,
+}
+
 /// Which tasks to list.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]

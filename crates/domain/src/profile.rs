@@ -226,6 +226,15 @@ const GROUPS: &[Group] = &[
         ],
     },
     Group {
+        enabled: |profile| profile.surface == Surface::External,
+        tools: &[
+            "list_pending_questions_kandev",
+            "answer_question_kandev",
+            "list_pending_agent_permissions_kandev",
+            "resolve_agent_permission_kandev",
+        ],
+    },
+    Group {
         enabled: on_task,
         tools: &["step_complete_kandev"],
     },
