@@ -21,6 +21,7 @@ mod delivery;
 mod demo;
 mod dependencies;
 mod diagnostics;
+mod documents;
 mod due;
 mod effects;
 mod entry;

@@ -54,6 +54,18 @@ const CONFIGURATION: &str = "This session sets the board up for its operator: wo
     get_task_conversation_kandev reads what was said on one. Deleting cannot be undone: do it only when it was asked for. Say what \
     you changed when you are done.";
 
+/// What a session beside the board is told.
+const OFFICE: &str = "What this task comes to is written down in its documents, each under a key of its own. \
+    list_task_documents_kandev shows which there are, get_task_document_kandev reads one, and write_task_document_kandev writes one \
+    whole, in the place of what stood under its key: for your own task or for one that it is a part of. list_related_tasks_kandev \
+    shows the tasks around yours; their documents you may read. When you were asked to judge the work of this step, say what you \
+    decided with record_step_decision_kandev; it is noted and moves nothing. show_rich_output_kandev shows files, charts and figures \
+    in this conversation. You make no tasks.";
+
+/// How a step is ended that waits to be told.
+const STEP_SIGNAL: &str = "When the work of this step is whole, and no question is open, call step_complete_kandev as your last action; \
+    the task advances only then.";
+
 /// What the first turn of a conversation is told.
 #[derive(Debug)]
 pub struct FirstTurn<'a> {
@@ -94,9 +106,8 @@ impl FirstTurn<'_> {
         }
         match self.profile.surface {
             Surface::Configuration => lines.push(CONFIGURATION.to_owned()),
-            Surface::KanbanTask | Surface::OfficeTask | Surface::External => {
-                lines.extend(self.board_sections());
-            }
+            Surface::OfficeTask => lines.extend(self.office_sections()),
+            Surface::KanbanTask | Surface::External => lines.extend(self.board_sections()),
         }
         lines.join("\n")
     }
@@ -150,15 +161,21 @@ impl FirstTurn<'_> {
                 .to_owned(),
         );
         if self.step_needs_signal && has("step_complete_kandev") {
-            lines.push(
-                "When the work of this step is whole, and no question is open, call step_complete_kandev as your last action; \
-                 the task advances only then."
-                    .to_owned(),
-            );
+            lines.push(STEP_SIGNAL.to_owned());
         }
         lines.push(PLAN.to_owned());
         lines.push(SHOWING.to_owned());
         lines.push("When plans, questions or actions on the board are asked for, use these tools, not text.".to_owned());
+        lines
+    }
+
+    /// What a session beside the board is told of its tools.
+    fn office_sections(&self) -> Vec<String> {
+        let mut lines = vec![OFFICE.to_owned()];
+        if self.step_needs_signal {
+            lines.push(STEP_SIGNAL.to_owned());
+        }
+        lines.push(PLAN.to_owned());
         lines
     }
 

@@ -16,6 +16,7 @@ pub mod clarification;
 pub mod context;
 pub mod dependency;
 pub mod digest;
+pub mod document;
 pub mod effect;
 pub mod error;
 pub mod event;

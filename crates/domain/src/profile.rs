@@ -142,6 +142,14 @@ fn on_task_or_external(profile: &McpProfile) -> bool {
     matches!(profile.surface, Surface::KanbanTask | Surface::External)
 }
 
+fn in_office(profile: &McpProfile) -> bool {
+    profile.surface == Surface::OfficeTask
+}
+
+fn on_task_or_office(profile: &McpProfile) -> bool {
+    on_task(profile) || in_office(profile)
+}
+
 fn configures(profile: &McpProfile) -> bool {
     matches!(profile.surface, Surface::Configuration | Surface::External)
 }
@@ -193,12 +201,15 @@ const GROUPS: &[Group] = &[
     },
     Group {
         enabled: on_task,
-        tools: &[
-            "stop_task_kandev",
-            "list_related_tasks_kandev",
-            "message_task_kandev",
-            "spawn_session_kandev",
-        ],
+        tools: &["stop_task_kandev"],
+    },
+    Group {
+        enabled: on_task_or_office,
+        tools: &["list_related_tasks_kandev"],
+    },
+    Group {
+        enabled: on_task,
+        tools: &["message_task_kandev", "spawn_session_kandev"],
     },
     Group {
         enabled: on_task_or_external,
@@ -235,11 +246,20 @@ const GROUPS: &[Group] = &[
         ],
     },
     Group {
-        enabled: on_task,
+        enabled: in_office,
+        tools: &[
+            "list_task_documents_kandev",
+            "get_task_document_kandev",
+            "write_task_document_kandev",
+            "record_step_decision_kandev",
+        ],
+    },
+    Group {
+        enabled: on_task_or_office,
         tools: &["step_complete_kandev"],
     },
     Group {
-        enabled: on_task,
+        enabled: on_task_or_office,
         tools: &[
             "create_task_plan_kandev",
             "get_task_plan_kandev",
@@ -258,8 +278,11 @@ const GROUPS: &[Group] = &[
             "get_walkthrough_kandev",
             "delete_walkthrough_kandev",
             "publish_review_findings_kandev",
-            "show_rich_output_kandev",
         ],
+    },
+    Group {
+        enabled: on_task_or_office,
+        tools: &["show_rich_output_kandev"],
     },
     Group {
         enabled: on_task,
@@ -309,6 +332,18 @@ mod tests {
     }
 
     #[test]
+    fn an_office_makes_no_tasks() {
+        let listed = tools(&resolve(Purpose::Office, false, true, false, false));
+        for tool in [
+            "create_task_kandev",
+            "spawn_session_kandev",
+            "message_task_kandev",
+        ] {
+            assert!(!listed.contains(&tool), "{tool}");
+        }
+    }
+
+    #[test]
     fn tool_lists() {
         let mut text = String::new();
         for (name, profile) in [
@@ -331,6 +366,10 @@ mod tests {
             (
                 "configuration",
                 resolve(Purpose::Configuration, false, false, false, false),
+            ),
+            (
+                "office",
+                resolve(Purpose::Office, false, false, false, false),
             ),
             ("external", external()),
         ] {

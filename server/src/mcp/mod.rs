@@ -9,7 +9,7 @@
 //! | [`tool`] | a tool as data, and a call to it |
 //! | [`runs`] | the outside contract: starting runs, waiting for them, reading them |
 //! | [`waiting`] | who waits for a run, and what is told of it |
-//! | the nouns | the tools themselves: [`workspaces`], [`tasks`], [`moves`], [`dependencies`], [`agents`], [`sessions`], [`messages`], [`questions`], [`asks`], [`steps`], [`plans`], [`papers`], [`diagnostics`], [`workflows`] |
+//! | the nouns | the tools themselves: [`workspaces`], [`tasks`], [`moves`], [`dependencies`], [`agents`], [`sessions`], [`messages`], [`questions`], [`asks`], [`steps`], [`plans`], [`papers`], [`diagnostics`], [`workflows`], [`documents`] |
 //!
 //! Who calls is known from the token alone; nothing in a call names its sender, and nothing an agent sends chooses its tools.
 //! That a tool is listed says nothing about what it may do: the board decides about each call again.
@@ -20,6 +20,7 @@ mod auth;
 mod connection;
 mod dependencies;
 mod diagnostics;
+mod documents;
 mod identity;
 mod lists;
 mod messages;
@@ -154,6 +155,7 @@ pub fn all_tools() -> Vec<Tool> {
         plans::tools(),
         papers::tools(),
         diagnostics::tools(),
+        documents::tools(),
         questions::tools(),
         asks::tools(),
     ]

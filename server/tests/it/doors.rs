@@ -91,6 +91,20 @@ const ROUTES: &[(&str, Access)] = &[
     ("GET /api/v1/tasks/{id}/walkthrough", Access::Operator),
     ("DELETE /api/v1/tasks/{id}/walkthrough", Access::Operator),
     ("GET /api/v1/tasks/{id}/review-findings", Access::Operator),
+    ("GET /api/v1/tasks/{id}/documents", Access::Operator),
+    (
+        "GET /api/v1/tasks/{id}/documents/{document_key}",
+        Access::Operator,
+    ),
+    (
+        "PUT /api/v1/tasks/{id}/documents/{document_key}",
+        Access::Operator,
+    ),
+    (
+        "DELETE /api/v1/tasks/{id}/documents/{document_key}",
+        Access::Operator,
+    ),
+    ("GET /api/v1/tasks/{id}/step-decisions", Access::Operator),
     (
         "POST /api/v1/review-findings/{id}/resolve",
         Access::Operator,
@@ -151,6 +165,10 @@ enum Given {
     Outside,
     /// Sessions on tasks.
     Sessions,
+    /// Sessions on tasks, and on those beside the board.
+    SessionsAndOffice,
+    /// Sessions on tasks beside the board.
+    Office,
     /// Sessions on tasks that are not in autopilot mode.
     NormalTasks,
     /// Sessions on autopilot tasks with a parent.
@@ -178,7 +196,7 @@ const TOOLS: &[(&str, Given)] = &[
     ("archive_task_kandev", Given::Everybody),
     ("delete_task_kandev", Given::Everybody),
     ("stop_task_kandev", Given::Sessions),
-    ("list_related_tasks_kandev", Given::Sessions),
+    ("list_related_tasks_kandev", Given::SessionsAndOffice),
     ("message_task_kandev", Given::Sessions),
     ("spawn_session_kandev", Given::Sessions),
     ("list_task_sessions_kandev", Given::SessionsAndOutside),
@@ -199,21 +217,28 @@ const TOOLS: &[(&str, Given)] = &[
     ("answer_question_kandev", Given::Outside),
     ("list_pending_agent_permissions_kandev", Given::Outside),
     ("resolve_agent_permission_kandev", Given::Outside),
-    ("step_complete_kandev", Given::Sessions),
-    ("create_task_plan_kandev", Given::Sessions),
-    ("get_task_plan_kandev", Given::Sessions),
-    ("update_task_plan_kandev", Given::Sessions),
-    ("edit_task_plan_kandev", Given::Sessions),
-    ("delete_task_plan_kandev", Given::Sessions),
-    ("list_task_plan_revisions_kandev", Given::Sessions),
-    ("get_task_plan_revision_kandev", Given::Sessions),
-    ("restore_task_plan_revision_kandev", Given::Sessions),
+    ("step_complete_kandev", Given::SessionsAndOffice),
+    ("create_task_plan_kandev", Given::SessionsAndOffice),
+    ("get_task_plan_kandev", Given::SessionsAndOffice),
+    ("update_task_plan_kandev", Given::SessionsAndOffice),
+    ("edit_task_plan_kandev", Given::SessionsAndOffice),
+    ("delete_task_plan_kandev", Given::SessionsAndOffice),
+    ("list_task_plan_revisions_kandev", Given::SessionsAndOffice),
+    ("get_task_plan_revision_kandev", Given::SessionsAndOffice),
+    (
+        "restore_task_plan_revision_kandev",
+        Given::SessionsAndOffice,
+    ),
     ("show_walkthrough_kandev", Given::Sessions),
     ("get_walkthrough_kandev", Given::Sessions),
     ("delete_walkthrough_kandev", Given::Sessions),
     ("publish_review_findings_kandev", Given::Sessions),
-    ("show_rich_output_kandev", Given::Sessions),
+    ("show_rich_output_kandev", Given::SessionsAndOffice),
     ("get_diagnostic_bundle_kandev", Given::Sessions),
+    ("list_task_documents_kandev", Given::Office),
+    ("get_task_document_kandev", Given::Office),
+    ("write_task_document_kandev", Given::Office),
+    ("record_step_decision_kandev", Given::Office),
     ("ask_user_question_kandev", Given::NormalTasks),
     ("ask_parent_question_kandev", Given::AutopilotChildren),
     ("set_task_title_kandev", Given::TitleOwner),
@@ -222,6 +247,7 @@ const TOOLS: &[(&str, Given)] = &[
 /// An address of the route with something in the place of what varies.
 fn address(path: &str) -> String {
     path.replace("{job_id}", "7")
+        .replace("{document_key}", "notes")
         .replace("/hints", "/hints?wait=0")
         .replace("{id}", &TaskId::new().to_string())
         .replace("{depends_on}", &TaskId::new().to_string())
@@ -372,8 +398,12 @@ async fn every_tool_has_a_case_and_keeps_it() {
         .task(json!({"title": "Set up", "description": "Do it.", "purpose": "configuration"}))
         .await;
     let setup = Agent::launch(&app, crate::support::id(&setup["id"])).await;
+    let office = app
+        .task(json!({"title": "Office", "description": "Do it.", "purpose": "office"}))
+        .await;
+    let office = Agent::launch(&app, crate::support::id(&office["id"])).await;
     let outside = app.access_token().await;
-    let holders: [(&str, &str, &[Given]); 5] = [
+    let holders: [(&str, &str, &[Given]); 6] = [
         (
             "an outside client",
             &outside,
@@ -391,6 +421,7 @@ async fn every_tool_has_a_case_and_keeps_it() {
                 Given::Everybody,
                 Given::SessionsAndOutside,
                 Given::Sessions,
+                Given::SessionsAndOffice,
                 Given::NormalTasks,
             ],
         ),
@@ -401,6 +432,7 @@ async fn every_tool_has_a_case_and_keeps_it() {
                 Given::Everybody,
                 Given::SessionsAndOutside,
                 Given::Sessions,
+                Given::SessionsAndOffice,
                 Given::AutopilotChildren,
             ],
         ),
@@ -410,12 +442,18 @@ async fn every_tool_has_a_case_and_keeps_it() {
             &[Given::Everybody, Given::Configurers, Given::NormalTasks],
         ),
         (
+            "a task beside the board",
+            &office.token,
+            &[Given::SessionsAndOffice, Given::Office, Given::NormalTasks],
+        ),
+        (
             "a title's owner",
             &owner.token,
             &[
                 Given::Everybody,
                 Given::SessionsAndOutside,
                 Given::Sessions,
+                Given::SessionsAndOffice,
                 Given::NormalTasks,
                 Given::TitleOwner,
             ],

@@ -40,6 +40,7 @@ mod several_sessions;
 mod tool_asks;
 mod tool_auth;
 mod tool_calls;
+mod tool_documents;
 mod tool_lists;
 mod tool_messages;
 mod tool_questions;

@@ -51,6 +51,7 @@ mod asking;
 mod clarifications;
 mod configuring;
 mod dependencies;
+mod documents;
 mod events;
 mod guards;
 mod jobs;

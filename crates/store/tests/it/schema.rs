@@ -7,6 +7,7 @@ use crate::world::{
 };
 use domain::clarification::ClarificationStatus;
 use domain::dependency::LaunchIntent;
+use domain::document::Decision;
 use domain::effect::EffectKind;
 use domain::event::{EventKind, NewEvent};
 use domain::job::effects::{Confirmation, ConsentOutcome, ToolCallState};
@@ -73,6 +74,8 @@ fn words() -> BTreeMap<(&'static str, &'static str), BTreeSet<&'static str>> {
         (("effects", "kind"), of!(EffectKind)),
         (("events", "kind"), of!(EventKind)),
         (("plans", "created_by"), of!(PlanAuthorKind)),
+        (("task_documents", "author_kind"), of!(PlanAuthorKind)),
+        (("step_decisions", "decision"), of!(Decision)),
         (("plan_revisions", "author_kind"), of!(PlanAuthorKind)),
         (("review_findings", "side"), of!(Side)),
         (("review_findings", "severity"), of!(Severity)),
