@@ -26,6 +26,7 @@ mod due;
 mod effects;
 mod entry;
 mod events;
+mod exchange;
 mod folder;
 mod inbox;
 mod job_counts;

@@ -20,6 +20,7 @@ pub mod document;
 pub mod effect;
 pub mod error;
 pub mod event;
+pub mod exchange;
 pub mod guards;
 pub mod ids;
 pub mod job;

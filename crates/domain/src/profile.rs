@@ -226,6 +226,8 @@ const GROUPS: &[Group] = &[
             "create_workflow_kandev",
             "update_workflow_kandev",
             "delete_workflow_kandev",
+            "import_workflow_kandev",
+            "export_workflow_kandev",
             "create_workflow_step_kandev",
             "update_workflow_step_kandev",
             "delete_workflow_step_kandev",

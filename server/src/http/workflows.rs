@@ -6,6 +6,7 @@ use crate::error::ApiError;
 use crate::state::AppState;
 use axum::Json;
 use axum::extract::State;
+use domain::exchange::WorkflowDocument;
 use domain::ids::{StepId, WorkflowId, WorkspaceId};
 use domain::params::{CreateStep, CreateWorkflow, UpdateStep, UpdateWorkflow};
 use domain::view::WorkflowView;
@@ -29,6 +30,13 @@ pub(super) fn routes() -> Vec<Route> {
         Route::delete("/workflows/{id}", delete)
             .says("Remove a workflow with its steps; refused while it holds tasks and when it is the workspace's last.")
             .answers_nothing(),
+        Route::get("/workflows/{id}/export", export)
+            .says("A workflow as a document without ids and times.")
+            .answers("WorkflowDocument"),
+        Route::post("/workspaces/{id}/workflows/import", import)
+            .says("Make the workflows of a document, YAML or JSON; anything wrong in it refuses all of it.")
+            .takes::<Import>()
+            .creates("WorkflowList"),
         Route::put("/workspaces/{id}/workflows/reorder", reorder)
             .says("Put the workflows of a workspace into another order.")
             .takes::<WorkflowOrder>()
@@ -65,6 +73,16 @@ struct WorkflowOrder {
 #[derive(Debug, Deserialize)]
 struct StepOrder {
     step_ids: Vec<StepId>,
+}
+
+/// A document as text.
+#[derive(Debug, Deserialize)]
+struct Import {
+    document: String,
+}
+
+impl Wire for Import {
+    const SCHEMA: &'static str = "ImportWorkflows";
 }
 
 impl Wire for CreateWorkflow {
@@ -148,6 +166,27 @@ async fn delete(
 ) -> Result<StatusCode, ApiError> {
     app.board.workflow_delete(&actor, workflow).await?;
     Ok(StatusCode::NO_CONTENT)
+}
+
+async fn export(
+    State(app): State<AppState>,
+    Caller(actor): Caller,
+    Id(workflow): Id<WorkflowId>,
+) -> Reply<WorkflowDocument> {
+    Ok(Json(app.board.workflow_export(&actor, workflow).await?))
+}
+
+async fn import(
+    State(app): State<AppState>,
+    Caller(actor): Caller,
+    Id(workspace): Id<WorkspaceId>,
+    Body(import): Body<Import>,
+) -> Result<(StatusCode, Json<WorkflowList>), ApiError> {
+    let made = app
+        .board
+        .workflow_import(&actor, workspace, &import.document)
+        .await?;
+    Ok((StatusCode::CREATED, Json(WorkflowList::of(made))))
 }
 
 async fn reorder(

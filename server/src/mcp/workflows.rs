@@ -56,6 +56,37 @@ fn workflow_tools() -> Vec<Tool> {
             hints: Hints::Destroys,
             run: |call| Box::pin(delete_workflow(call)),
         },
+        Tool {
+            name: "import_workflow_kandev",
+            title: "Import workflow",
+            description: "Make the workflows of a document that export_workflow_kandev wrote, or that has its shape, in a workspace. \
+                          Anything wrong in it refuses all of it.",
+            input: json!({
+                "type": "object",
+                "properties": {
+                    "workspace_id": uuid("The workspace, from list_workspaces_kandev."),
+                    "document": {"type": "string", "description": "YAML or JSON, at most 1 MiB."},
+                },
+                "required": ["workspace_id", "document"],
+            }),
+            unlisted: &[],
+            hints: Hints::Writes,
+            run: |call| Box::pin(import(call)),
+        },
+        Tool {
+            name: "export_workflow_kandev",
+            title: "Export workflow",
+            description: "Write a workflow and its steps out as a document without ids and times, to be read in again here or elsewhere. \
+                          Steps name one another by their place, from 0.",
+            input: json!({
+                "type": "object",
+                "properties": {"workflow_id": workflow_id()},
+                "required": ["workflow_id"],
+            }),
+            unlisted: &[],
+            hints: Hints::Reads,
+            run: |call| Box::pin(export(call)),
+        },
     ]
 }
 
@@ -288,6 +319,28 @@ async fn delete_workflow(call: Call) -> Outcome {
     let id = required_id("workflow_id", &args.id)?;
     call.board.workflow_delete(&call.actor, id).await?;
     Ok(json!({"success": true}))
+}
+
+#[derive(Deserialize)]
+struct ImportArgs {
+    workspace_id: String,
+    document: String,
+}
+
+async fn import(call: Call) -> Outcome {
+    let args: ImportArgs = call.read()?;
+    let workspace = required_id("workspace_id", &args.workspace_id)?;
+    let made = call
+        .board
+        .workflow_import(&call.actor, workspace, &args.document)
+        .await?;
+    Ok(json!({"total": made.len(), "workflows": to_json(&made)}))
+}
+
+async fn export(call: Call) -> Outcome {
+    let args: Change<Map<String, Value>> = call.read()?;
+    let id = required_id("workflow_id", &args.id)?;
+    Ok(to_json(&call.board.workflow_export(&call.actor, id).await?))
 }
 
 async fn create_step(call: Call) -> Outcome {

@@ -325,3 +325,51 @@ async fn the_api_sets_workflows_and_steps_up() {
         .await;
     assert_eq!((last.status, last.code()), (409, "CONFLICT"));
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_workflow_goes_out_by_the_tool_and_comes_in_by_the_api() {
+    let app = TestApp::new().await;
+    let (_agent, client) = setup(&app).await;
+    let home = home(&app).await;
+    let path = format!("/workspaces/{}/workflows", home.as_str().unwrap());
+    let workflow = app.get(&path).await.json["workflows"][0]["id"].clone();
+    let document = client
+        .call("export_workflow_kandev", json!({"workflow_id": workflow}))
+        .await;
+    assert_eq!(
+        (&document["version"], &document["type"]),
+        (&json!(1), &json!("kandev_workflow"))
+    );
+    let exported = app
+        .get(&format!("/workflows/{}/export", workflow.as_str().unwrap()))
+        .await;
+    assert_eq!(exported.json, document);
+    let made = app
+        .post(
+            &format!("{path}/import"),
+            json!({"document": document.to_string()}),
+        )
+        .await;
+    assert_eq!((made.status, &made.json["total"]), (201, &json!(1)));
+    let yaml =
+        "version: 1\ntype: kandev_workflow\nworkflows:\n- name: Plain\n  steps:\n  - name: One\n";
+    let imported = client
+        .call(
+            "import_workflow_kandev",
+            json!({"workspace_id": home, "document": yaml}),
+        )
+        .await;
+    assert_eq!(names(&imported["workflows"][0]["steps"]), ["One"]);
+    let bad = yaml.replace("One", "''");
+    let text = client
+        .refused(
+            "import_workflow_kandev",
+            json!({"workspace_id": home, "document": bad}),
+        )
+        .await;
+    assert!(
+        text.starts_with("VALIDATION_ERROR") && text.contains("step 0"),
+        "{text}"
+    );
+    assert_eq!(app.get(&path).await.json["total"], 3);
+}

@@ -53,6 +53,7 @@ mod configuring;
 mod dependencies;
 mod documents;
 mod events;
+mod exchange;
 mod guards;
 mod jobs;
 mod limits;
