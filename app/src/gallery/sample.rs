@@ -9,7 +9,7 @@ use domain::ids::{
 };
 use domain::permission::PermissionOption;
 use domain::question::{Question, QuestionOption, QuestionStatus};
-use domain::task::{Origin, TaskState, TitleMode};
+use domain::task::{Origin, Purpose, TaskState, TitleMode};
 use domain::time::Timestamp;
 use domain::view::{ClarificationView, ParentQuestionView, PermissionView, Revision, TaskView};
 
@@ -167,6 +167,7 @@ pub(super) fn view(node: &TaskNode) -> TaskView {
         start_when_unblocked: false,
         parent_id: node.parent_id,
         autopilot: node.autopilot,
+        purpose: Purpose::Work,
         origin: Origin::Manual,
         external_id: None,
         title_mode: TitleMode::Settled,

@@ -74,6 +74,16 @@ impl Actor {
         }
     }
 
+    /// Refuses everybody but the operator and outside clients, which act for one.
+    pub fn require_person(self) -> Result<(), Refusal> {
+        match self {
+            Self::Operator | Self::External { .. } => Ok(()),
+            Self::Agent { .. } | Self::System => Err(Refusal::forbidden(
+                "only the operator, or a client that acts for one, may do this",
+            )),
+        }
+    }
+
     /// The task and session of an agent; everybody else has no session of their own.
     pub fn require_agent(self) -> Result<(TaskId, SessionId), Refusal> {
         match self {

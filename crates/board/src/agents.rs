@@ -1,12 +1,13 @@
 //! Agents by command line, and their profiles.
 
+use crate::reach::configures;
 use crate::transition::Work;
 use crate::{Actor, Board, BoardError, Result};
-use domain::agent::{Agent, AgentProfile};
+use domain::agent::{Agent, AgentProfile, check_unused};
 use domain::error::Refusal;
 use domain::event::{EventKind, NewEvent};
 use domain::ids::{AgentId, ProfileId};
-use domain::params::{CreateAgent, CreateProfile};
+use domain::params::{CreateAgent, CreateProfile, UpdateProfile};
 use domain::question::check_length;
 use domain::view::AgentView;
 use store::StoreError;
@@ -76,16 +77,16 @@ impl Board {
         actor: &Actor,
         params: CreateProfile,
     ) -> Result<AgentProfile> {
-        actor.require_operator()?;
-        let name = required("name", &params.name)?;
         let mut work = self.begin().await?;
+        configures(&mut work.tx, actor, None).await?;
+        check_trust(actor, params.auto_approve)?;
+        let name = required("name", &params.name)?;
         if store::agents::find(&mut work.tx, params.agent_id)
             .await?
             .is_none()
         {
             return Err(Refusal::not_found("agent").into());
         }
-        let blank_is_none = |text: Option<String>| text.filter(|t| !t.trim().is_empty());
         let profile = AgentProfile {
             id: ProfileId::new(),
             agent_id: params.agent_id,
@@ -93,6 +94,7 @@ impl Board {
             model: blank_is_none(params.model),
             mode: blank_is_none(params.mode),
             passthrough: params.passthrough,
+            auto_approve: params.auto_approve,
             created_at: work.now,
             updated_at: work.now,
         };
@@ -103,6 +105,57 @@ impl Board {
             .await?;
         work.commit().await?;
         Ok(profile)
+    }
+
+    /// Changes a profile's name, model, mode or whether its agents are asked about. An agent that runs goes on as it was started.
+    pub async fn profile_update(
+        &self,
+        actor: &Actor,
+        id: ProfileId,
+        params: UpdateProfile,
+    ) -> Result<AgentProfile> {
+        let mut work = self.begin().await?;
+        configures(&mut work.tx, actor, None).await?;
+        let mut profile = store::agents::find_profile(&mut work.tx, id)
+            .await?
+            .ok_or_else(|| Refusal::not_found("agent profile"))?;
+        if let Some(name) = &params.name {
+            profile.name = required("name", name)?;
+        }
+        if let Some(model) = params.model {
+            profile.model = blank_is_none(model);
+        }
+        if let Some(mode) = params.mode {
+            profile.mode = blank_is_none(mode);
+        }
+        if let Some(auto_approve) = params.auto_approve {
+            check_trust(actor, auto_approve && !profile.auto_approve)?;
+            profile.auto_approve = auto_approve;
+        }
+        profile.updated_at = work.now;
+        store::agents::update_profile(&mut work.tx, &profile)
+            .await
+            .map_err(|error| taken(error, "a profile"))?;
+        work.event(NewEvent::new(EventKind::AgentUpdated).subject(profile.agent_id))
+            .await?;
+        work.commit().await?;
+        Ok(profile)
+    }
+
+    /// Removes a profile. Refused while a session, a task, a step or a workflow names it.
+    pub async fn profile_delete(&self, actor: &Actor, id: ProfileId) -> Result<()> {
+        let mut work = self.begin().await?;
+        configures(&mut work.tx, actor, None).await?;
+        let profile = store::agents::find_profile(&mut work.tx, id)
+            .await?
+            .ok_or_else(|| Refusal::not_found("agent profile"))?;
+        let used = store::agents::profile_use(&mut work.tx, id).await?;
+        check_unused(&profile, used)?;
+        store::agents::delete_profile(&mut work.tx, id).await?;
+        work.event(NewEvent::new(EventKind::AgentUpdated).subject(profile.agent_id))
+            .await?;
+        tracing::info!(%id, actor = actor.word(), "agent profile deleted");
+        work.commit().await
     }
 
     /// All profiles, or those of one agent.
@@ -181,6 +234,7 @@ impl Work {
             model: None,
             mode: mode.map(str::to_owned),
             passthrough: false,
+            auto_approve: false,
             created_at: self.now,
             updated_at: self.now,
         };
@@ -189,6 +243,21 @@ impl Work {
             .await?;
         Ok(view(agent, vec![profile]))
     }
+}
+
+/// An agent may not decide that agents go unasked: it could mean itself.
+fn check_trust(actor: &Actor, trusts: bool) -> Result<()> {
+    if trusts && actor.session().is_some() {
+        return Err(Refusal::forbidden(
+            "auto_approve lets agents do things unasked, so only the operator turns it on: leave it out and ask for it",
+        )
+        .into());
+    }
+    Ok(())
+}
+
+fn blank_is_none(text: Option<String>) -> Option<String> {
+    text.filter(|text| !text.trim().is_empty())
 }
 
 fn required(field: &str, text: &str) -> Result<String> {

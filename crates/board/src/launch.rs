@@ -295,6 +295,7 @@ pub(crate) fn profile_of(task: &Task, session: &Session) -> McpProfile {
     let owns_title =
         task.title_mode == TitleMode::Claimed && task.title_owner_session_id == Some(session.id);
     resolve(
+        task.purpose,
         task.autopilot,
         task.parent_id.is_some(),
         session.is_passthrough,

@@ -1,13 +1,17 @@
 //! Permissions that agents ask for.
 
+use crate::reach::known_task;
 use crate::transition::{Work, load_session, load_task};
 use crate::{Actor, Board, Result};
 use domain::error::Refusal;
 use domain::event::{EventKind, NewEvent};
-use domain::ids::{MessageId, PermissionId, SessionId};
+use domain::ids::{MessageId, PermissionId, SessionId, TaskId};
 use domain::message::{AuthorType, Message, MessageType};
-use domain::permission::{Permission, PermissionCommand, PermissionOption, PermissionStatus};
-use domain::view::PermissionView;
+use domain::params::ResolvePermission;
+use domain::permission::{
+    Permission, PermissionCommand, PermissionOption, PermissionStatus, first_that_allows,
+};
+use domain::view::{PendingPermission, PermissionView};
 use serde_json::{Map, Value, json};
 
 impl Board {
@@ -29,7 +33,7 @@ impl Board {
         let turn = store::turns::open(&mut work.tx, session.id)
             .await?
             .map(|turn| turn.id);
-        let permission = Permission {
+        let mut permission = Permission {
             id: PermissionId::new(),
             task_id: session.task_id,
             session_id: session.id,
@@ -75,6 +79,15 @@ impl Board {
                 .subject(permission.id),
         )
         .await?;
+        let profile = store::agents::find_profile(&mut work.tx, session.agent_profile_id).await?;
+        if profile.is_some_and(|profile| profile.auto_approve)
+            && let Some(option) = first_that_allows(&permission.options)
+        {
+            // Stored like any other, so that the transcript shows what was asked and what was chosen.
+            work.choose(&mut permission, &option, &Actor::System)
+                .await?;
+            work.task_event(&task).await?;
+        }
         work.commit().await?;
         Ok(permission.id)
     }
@@ -91,14 +104,75 @@ impl Board {
         let mut permission = store::permissions::find(&mut work.tx, id)
             .await?
             .ok_or_else(|| Refusal::not_found("permission request"))?;
-        if work
-            .permission(&mut permission, PermissionCommand::Select(option))
-            .await?
-        {
+        if work.choose(&mut permission, option, actor).await? {
             let task = load_task(&mut work.tx, permission.task_id).await?;
             work.task_event(&task).await?;
             work.commit().await?;
         }
+        Ok(view(permission))
+    }
+
+    /// The requests of a task that wait for a choice, oldest first; of one session when it is named.
+    pub async fn permissions_pending(
+        &self,
+        actor: &Actor,
+        task: TaskId,
+        session: Option<SessionId>,
+    ) -> Result<Vec<PendingPermission>> {
+        actor.require_person()?;
+        let mut db = self.snapshot().await?;
+        known_task(&mut db, actor, task).await?;
+        if let Some(session) = session
+            && load_session(&mut db, session).await?.task_id != task
+        {
+            return Err(Refusal::not_found("session").into());
+        }
+        let requests = store::permissions::pending_of_task(&mut db, task).await?;
+        Ok(requests
+            .into_iter()
+            .filter(|request| session.is_none_or(|session| request.session_id == session))
+            .map(|request| PendingPermission {
+                pending_id: request.id,
+                request_id: request.request_id,
+                task_id: request.task_id,
+                session_id: request.session_id,
+                title: title(&request.tool_call),
+                tool_call: request.tool_call,
+                options: request.options,
+                created_at: request.created_at,
+            })
+            .collect())
+    }
+
+    /// As [`Self::permission_respond`], of a request that is named in full. One that is over is refused, also when the same option
+    /// was chosen: whoever repeats a call is to know that it was not this one that counted.
+    pub async fn permission_resolve(
+        &self,
+        actor: &Actor,
+        choice: &ResolvePermission,
+    ) -> Result<PermissionView> {
+        actor.require_person()?;
+        let mut work = self.begin().await?;
+        let task = known_task(&mut work.tx, actor, choice.task_id).await?;
+        let mut permission = store::permissions::find(&mut work.tx, choice.pending_id)
+            .await?
+            .filter(|permission| {
+                permission.task_id == choice.task_id
+                    && permission.session_id == choice.session_id
+                    && permission.request_id == choice.request_id
+            })
+            .ok_or_else(|| Refusal::not_found("permission request"))?;
+        if permission.status != PermissionStatus::Pending {
+            return Err(Refusal::conflict(format!(
+                "this permission request is {}: list what is pending again",
+                permission.status
+            ))
+            .into());
+        }
+        work.choose(&mut permission, &choice.option_id, actor)
+            .await?;
+        work.task_event(&task).await?;
+        work.commit().await?;
         Ok(view(permission))
     }
 
@@ -124,11 +198,37 @@ impl Board {
 }
 
 impl Work {
-    /// Shows in the transcript how a request ended.
-    pub(crate) async fn update_permission_message(
+    /// Chooses an option, and notes who did before the agent can hear of it; answers whether anything changed.
+    async fn choose(
         &mut self,
-        permission: &Permission,
-    ) -> Result<()> {
+        permission: &mut Permission,
+        option: &str,
+        actor: &Actor,
+    ) -> Result<bool> {
+        let changed = self
+            .permission(permission, PermissionCommand::Select(option))
+            .await?;
+        if changed && let Some(message) = self.permission_message(permission).await? {
+            let mut by = Map::new();
+            match actor {
+                Actor::Operator | Actor::Agent { .. } => {
+                    by.insert("resolved_by".to_owned(), json!("operator"));
+                }
+                Actor::External { token } => {
+                    by.insert("resolved_by".to_owned(), json!("client"));
+                    by.insert("resolved_by_token".to_owned(), json!(token));
+                }
+                Actor::System => {
+                    by.insert("resolved_by".to_owned(), json!("profile"));
+                }
+            }
+            store::messages::merge_metadata(&mut self.tx, message.id, by, self.now).await?;
+            tracing::info!(id = %permission.id, ?actor, "permission resolved");
+        }
+        Ok(changed)
+    }
+
+    async fn permission_message(&mut self, permission: &Permission) -> Result<Option<Message>> {
         let (messages, _) = store::messages::page(
             &mut self.tx,
             permission.session_id,
@@ -138,10 +238,17 @@ impl Work {
         )
         .await?;
         let id = json!(permission.id);
-        let shown = messages
+        Ok(messages
             .into_iter()
-            .find(|message| message.metadata.get("pending_id") == Some(&id));
-        let Some(mut message) = shown else {
+            .find(|message| message.metadata.get("pending_id") == Some(&id)))
+    }
+
+    /// Shows in the transcript how a request ended.
+    pub(crate) async fn update_permission_message(
+        &mut self,
+        permission: &Permission,
+    ) -> Result<()> {
+        let Some(mut message) = self.permission_message(permission).await? else {
             return Ok(());
         };
         message

@@ -42,6 +42,14 @@ impl Board {
                     )
                     .into());
                 }
+                if target.purpose != own.purpose {
+                    // Another purpose has other tools, and no agent chooses those.
+                    return Err(Refusal::forbidden(format!(
+                        "only an operator starts sessions on a task that is for {}",
+                        target.purpose
+                    ))
+                    .into());
+                }
                 let session = store::sessions::find(&mut work.tx, session)
                     .await?
                     .filter(|session| session.task_id == own.id);

@@ -1,20 +1,18 @@
-//! Steps: changing one, and `step_complete_kandev`, by which an agent says that the work of its step is whole.
+//! Steps: setting them up, and `step_complete_kandev`, by which an agent says that the work of its step is whole.
 
-use crate::transition::{find_step, load_session, load_task};
-use crate::{Actor, Board, Result};
-use domain::error::Refusal;
-use domain::event::{EventKind, NewEvent};
-use domain::ids::StepId;
-use domain::params::UpdateStep;
+use crate::reach::may_configure;
+use crate::transition::{Work, find_step, load_session, load_task};
+use crate::workflows::{check_profile, configurable};
+use crate::{Actor, Board, BoardError, Result};
+use domain::error::{ErrorCode, Refusal};
+use domain::ids::{StepId, WorkflowId};
+use domain::params::{CreateStep, UpdateStep};
 use domain::question::{MAX_CONTEXT, check_length};
+use domain::steps::{MAX_STEPS, blank, changed, check_empty, check_order, placed, without_ways_to};
 use domain::time::Timestamp;
-use domain::wip::check_feeder;
-use domain::workflow::{CompleteAction, MoveAction, Step, StepEvents};
+use domain::workflow::{Step, Workflow};
 use serde::{Deserialize, Serialize};
 use store::workflows::StepSignal;
-
-/// Longest name of a step, in code points.
-const MAX_NAME: usize = 60;
 
 /// The answer to a signal.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -33,93 +31,95 @@ pub struct StepCompleted {
 }
 
 impl Board {
-    /// Changes a step: its prompt, its events, its limit and feeder. Cards that a higher limit lets in are promoted at once; a
-    /// lower one sends nobody back.
-    ///
-    /// Refused: a negative limit, a feeder of another workflow or in a circle, an event that leads to another workflow's step.
-    pub async fn step_update(&self, actor: &Actor, id: StepId, params: UpdateStep) -> Result<Step> {
-        actor.require_operator()?;
+    /// Makes a step, at the end of its workflow or at a position among the others.
+    pub async fn step_create(&self, actor: &Actor, params: CreateStep) -> Result<Step> {
         let mut work = self.begin().await?;
-        let mut step = store::workflows::find_step(&mut work.tx, id)
-            .await?
-            .ok_or_else(|| Refusal::not_found("workflow step"))?;
-        let steps = store::workflows::steps(&mut work.tx, step.workflow_id).await?;
-        if let Some(name) = params.name {
-            let name = name.trim();
-            if name.is_empty() {
-                return Err(
-                    Refusal::validation("name is required: call the step something").into(),
-                );
-            }
-            check_length("name", name, MAX_NAME)?;
-            step.name = name.to_owned();
-        }
-        if let Some(prompt) = params.prompt {
-            crate::prompts::check_size(&prompt)?;
-            step.prompt = prompt;
-        }
-        if let Some(events) = params.events {
-            check_events(&events, &steps)?;
-            step.events = events;
-        }
-        if let Some(limit) = params.wip_limit {
-            if limit < 0 {
-                return Err(
-                    Refusal::validation("wip_limit must be 0, for no limit, or more").into(),
-                );
-            }
-            step.wip_limit = limit;
-        }
-        if let Some(feeder) = params.pull_from_step_id {
-            if let Some(feeder) = feeder {
-                check_feeder(id, feeder, &steps)?;
-            }
-            step.pull_from_step_id = feeder;
-        }
-        if let Some(hours) = params.auto_archive_after_hours {
-            if hours < 0 {
-                return Err(Refusal::validation(
-                    "auto_archive_after_hours must be 0, for never, or more",
-                )
-                .into());
-            }
-            step.auto_archive_after_hours = hours;
-        }
-        if let Some(profile) = params.agent_profile_id {
-            if let Some(profile) = profile
-                && store::agents::find_profile(&mut work.tx, profile)
-                    .await?
-                    .is_none()
-            {
-                return Err(Refusal::validation("agent_profile_id names no agent profile").into());
-            }
-            step.agent_profile_id = profile;
-        }
-        if step.agent_profile_id.is_some() && step.configures_sessions() {
-            return Err(Refusal::validation(
-                "a step either pins an agent profile or configures the session: take one of the two out",
-            )
+        let workflow = configurable(&mut work.tx, actor, params.workflow_id).await?;
+        let mut steps = store::workflows::steps(&mut work.tx, workflow.id).await?;
+        if steps.len() >= MAX_STEPS {
+            return Err(Refusal::conflict(format!(
+                "a workflow has at most {MAX_STEPS} steps: delete one first"
+            ))
             .into());
         }
-        step.allow_manual_move = params.allow_manual_move.unwrap_or(step.allow_manual_move);
-        step.auto_advance_requires_signal = params
-            .auto_advance_requires_signal
-            .unwrap_or(step.auto_advance_requires_signal);
-        step.cancel_triggers_turn_complete = params
-            .cancel_triggers_turn_complete
-            .unwrap_or(step.cancel_triggers_turn_complete);
-        store::workflows::update_step(&mut work.tx, &step).await?;
-        if let Some(workflow) = store::workflows::find(&mut work.tx, step.workflow_id).await? {
-            work.event(
-                NewEvent::new(EventKind::WorkflowUpdated)
-                    .workspace(workflow.workspace_id)
-                    .subject(workflow.id),
-            )
-            .await?;
+        let mut step = blank(StepId::new(), workflow.id);
+        step.position = i64::try_from(steps.len()).unwrap_or(i64::MAX);
+        steps.push(step.clone());
+        let step = work.change_step(&step, &params.step, &steps).await?;
+        if step.is_start_step {
+            store::workflows::clear_start(&mut work.tx, workflow.id).await?;
         }
+        store::workflows::insert_step(&mut work.tx, &step).await?;
+        let step = work
+            .put_in_place(step, params.step.position, &steps)
+            .await?;
+        work.workflow_event(&workflow).await?;
+        work.commit().await?;
+        Ok(step)
+    }
+
+    /// Changes a step: its words, its events, its limit and feeder, its place. Cards that a higher limit lets in are promoted at
+    /// once; a lower one sends nobody back.
+    ///
+    /// Refused: see [`changed`].
+    pub async fn step_update(&self, actor: &Actor, id: StepId, params: UpdateStep) -> Result<Step> {
+        let mut work = self.begin().await?;
+        let (workflow, steps, step) = configurable_step(&mut work, actor, id).await?;
+        let changed = work.change_step(&step, &params, &steps).await?;
+        if changed.is_start_step && !step.is_start_step {
+            store::workflows::clear_start(&mut work.tx, workflow.id).await?;
+        }
+        store::workflows::update_step(&mut work.tx, &changed).await?;
+        let step = match params.position {
+            Some(_) => work.put_in_place(changed, params.position, &steps).await?,
+            None => changed,
+        };
+        work.workflow_event(&workflow).await?;
         work.due.place_freed(id);
         work.commit().await?;
         Ok(step)
+    }
+
+    /// Removes a step. What led to it goes with it: steps that it fed have no feeder then, and events that moved cards to it no
+    /// longer do. Without the start step, work starts in the first one.
+    ///
+    /// Refused while cards are in it, archived ones too, or on their way to it.
+    pub async fn step_delete(&self, actor: &Actor, id: StepId) -> Result<()> {
+        let mut work = self.begin().await?;
+        let (workflow, steps, step) = configurable_step(&mut work, actor, id).await?;
+        let cards = store::workflows::cards_of_step(&mut work.tx, id).await?;
+        check_empty(&step, cards)?;
+        for other in without_ways_to(id, &steps) {
+            store::workflows::update_step(&mut work.tx, &other).await?;
+        }
+        store::workflows::delete_step(&mut work.tx, id).await?;
+        let order: Vec<StepId> = steps.iter().map(|s| s.id).filter(|s| *s != id).collect();
+        store::workflows::place_steps(&mut work.tx, &order).await?;
+        for fed in steps.iter().filter(|s| s.pull_from_step_id == Some(id)) {
+            work.due.place_freed(fed.id);
+        }
+        work.workflow_event(&workflow).await?;
+        tracing::info!(%id, actor = actor.word(), "workflow step deleted");
+        work.commit().await
+    }
+
+    /// Puts the steps of a workflow into another order; each is named exactly once.
+    pub async fn step_reorder(
+        &self,
+        actor: &Actor,
+        workflow: WorkflowId,
+        order: &[StepId],
+    ) -> Result<Vec<Step>> {
+        let mut work = self.begin().await?;
+        let workflow = configurable(&mut work.tx, actor, workflow).await?;
+        let steps = store::workflows::steps(&mut work.tx, workflow.id).await?;
+        let known: Vec<StepId> = steps.iter().map(|step| step.id).collect();
+        check_order("step", &known, order)?;
+        store::workflows::place_steps(&mut work.tx, order).await?;
+        work.workflow_event(&workflow).await?;
+        let steps = store::workflows::steps(&mut work.tx, workflow.id).await?;
+        work.commit().await?;
+        Ok(steps)
     }
 
     /// Stores the signal for the session's present step unless there is one. The card moves when the turn ends; a message that
@@ -184,29 +184,54 @@ impl Board {
     }
 }
 
-/// Refuses events that lead to a step of another workflow: they would be ignored when their moment comes.
-fn check_events(events: &StepEvents, steps: &[Step]) -> Result<()> {
-    let on_complete = events
-        .on_turn_complete
-        .iter()
-        .filter_map(|action| match action {
-            CompleteAction::Move(action) => Some(action),
-            CompleteAction::Plan(_) => None,
-        });
-    for action in events
-        .on_turn_start
-        .iter()
-        .chain(on_complete)
-        .chain(&events.on_children_completed)
-    {
-        if let MoveAction::MoveToStep { step_id } = action
-            && find_step(steps, *step_id).is_none()
-        {
-            return Err(Refusal::validation(
-                "events: move_to_step must name a step of the same workflow",
-            )
-            .into());
+impl Work {
+    /// A step as a change makes it, with what only the database knows checked too.
+    pub(crate) async fn change_step(
+        &mut self,
+        step: &Step,
+        change: &UpdateStep,
+        steps: &[Step],
+    ) -> Result<Step> {
+        if let Some(prompt) = &change.prompt {
+            crate::prompts::check_size(prompt)?;
         }
+        check_profile(&mut self.tx, change.agent_profile_id.flatten()).await?;
+        Ok(changed(step, change, steps)?)
     }
-    Ok(())
+
+    async fn put_in_place(
+        &mut self,
+        step: Step,
+        position: Option<i64>,
+        steps: &[Step],
+    ) -> Result<Step> {
+        let known: Vec<StepId> = steps.iter().map(|step| step.id).collect();
+        let order = placed(&known, step.id, position);
+        store::workflows::place_steps(&mut self.tx, &order).await?;
+        let stored = store::workflows::find_step(&mut self.tx, step.id).await?;
+        Ok(stored.unwrap_or(step))
+    }
+}
+
+/// The step with its workflow and all its steps, when the actor may set it up.
+async fn configurable_step(
+    work: &mut Work,
+    actor: &Actor,
+    id: StepId,
+) -> Result<(Workflow, Vec<Step>, Step)> {
+    let found = store::workflows::find_step(&mut work.tx, id).await?;
+    let unknown = || Refusal::not_found("workflow step");
+    let Some(step) = found else {
+        may_configure(&mut work.tx, actor).await?;
+        return Err(unknown().into());
+    };
+    let workflow = match configurable(&mut work.tx, actor, step.workflow_id).await {
+        // Whose it is nobody learns who may not touch it.
+        Err(BoardError::Refused(refusal)) if refusal.code == ErrorCode::NotFound => {
+            return Err(unknown().into());
+        }
+        other => other?,
+    };
+    let steps = store::workflows::steps(&mut work.tx, workflow.id).await?;
+    Ok((workflow, steps, step))
 }

@@ -42,10 +42,48 @@ pub struct AgentProfile {
     pub mode: Option<String>,
     /// A raw terminal: no tools of ours, no hidden context, no autopilot.
     pub passthrough: bool,
+    /// What its agents ask permission for is allowed without a person, by the first of the agent's own options that allows.
+    pub auto_approve: bool,
     /// When it was made.
     pub created_at: Timestamp,
     /// Last change.
     pub updated_at: Timestamp,
+}
+
+/// How many rows name a profile.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct ProfileUse {
+    /// Sessions that run, or ran, with it.
+    pub sessions: i64,
+    /// Tasks whose sessions are to use it.
+    pub tasks: i64,
+    /// Steps that pin it.
+    pub steps: i64,
+    /// Workflows whose default it is.
+    pub workflows: i64,
+}
+
+/// Refuses to remove a profile that something uses: conversations keep what they ran with, and nothing is given another agent
+/// unasked.
+pub fn check_unused(profile: &AgentProfile, used: ProfileUse) -> Result<(), Refusal> {
+    let by = [
+        (used.sessions, "session"),
+        (used.tasks, "task"),
+        (used.steps, "step"),
+        (used.workflows, "workflow"),
+    ]
+    .into_iter()
+    .filter(|(count, _)| *count > 0)
+    .map(|(count, noun)| format!("{count} {noun}{}", if count == 1 { "" } else { "s" }))
+    .collect::<Vec<_>>();
+    if by.is_empty() {
+        return Ok(());
+    }
+    Err(Refusal::conflict(format!(
+        "profile \"{}\" is used by {}: give steps and workflows another one; tasks and their sessions keep theirs until they are deleted",
+        profile.name,
+        by.join(", ")
+    )))
 }
 
 /// Refuses autopilot for a profile that cannot be given the task's tools (rulings 3).

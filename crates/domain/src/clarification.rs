@@ -82,6 +82,42 @@ pub struct Clarification {
     pub resolved_at: Option<Timestamp>,
 }
 
+/// A place in the list of open bundles: after the one that was asked at this moment under this id.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Cursor {
+    /// When it was asked.
+    pub at: Timestamp,
+    /// Its id.
+    pub id: ClarificationId,
+}
+
+impl Cursor {
+    /// Reads what [`Self`]'s display wrote.
+    ///
+    /// # Errors
+    ///
+    /// When it did not write it.
+    pub fn parse(text: &str) -> Result<Self, Refusal> {
+        let parts = text.trim().split_once('_');
+        let read = parts.and_then(|(at, id)| Some((at.parse().ok()?, id.parse().ok()?)));
+        match read {
+            Some((at, id)) => Ok(Self {
+                at: Timestamp::from_millis(at),
+                id,
+            }),
+            None => Err(Refusal::validation(
+                "cursor must be the next_cursor of an earlier page",
+            )),
+        }
+    }
+}
+
+impl std::fmt::Display for Cursor {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}_{}", self.at.millis(), self.id)
+    }
+}
+
 /// The operator's answer as it arrives.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]

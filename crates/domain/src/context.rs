@@ -6,7 +6,7 @@
 //! agent's history is searched for after a crash.
 
 use crate::ids::{PromptId, QuestionId, SessionId, TaskId};
-use crate::profile::{McpProfile, QuestionRoute, tools};
+use crate::profile::{McpProfile, QuestionRoute, Surface, tools};
 use crate::question::Question;
 
 /// The heading of a prompt that carries a child's question.
@@ -42,6 +42,30 @@ const SHOWING: &str = "show_walkthrough_kandev leads the operator through places
     show_rich_output_kandev shows files, charts and figures in this conversation. When a tool of Flightdeck itself \
     fails without a reason that you can act on, get_diagnostic_bundle_kandev shows what it has logged.";
 
+/// What a session is told that sets the board up.
+const CONFIGURATION: &str = "This session sets the board up for its operator: workflows, their steps, and the profiles that agents are \
+    run with. It is not for work on tasks, and reaches the workflows of its own workspace. list_workspaces_kandev, \
+    list_workflows_kandev, list_workflow_steps_kandev, list_tasks_kandev, list_agents_kandev and list_agent_profiles_kandev look \
+    around; look before you change anything. create_workflow_kandev makes a workflow without steps, create_workflow_step_kandev adds \
+    one; update_workflow_kandev, update_workflow_step_kandev and reorder_workflow_steps_kandev change them, and what you leave out \
+    stays. export_workflow_kandev writes a workflow out and import_workflow_kandev reads one in. create_agent_profile_kandev and update_agent_profile_kandev say how an agent is run. delete_workflow_kandev, \
+    delete_workflow_step_kandev and delete_agent_profile_kandev are refused while something uses what is to go. Cards are put in order \
+    with move_task_kandev, update_task_state_kandev, archive_task_kandev and delete_task_kandev, and \
+    get_task_conversation_kandev reads what was said on one. Deleting cannot be undone: do it only when it was asked for. Say what \
+    you changed when you are done.";
+
+/// What a session beside the board is told.
+const OFFICE: &str = "What this task comes to is written down in its documents, each under a key of its own. \
+    list_task_documents_kandev shows which there are, get_task_document_kandev reads one, and write_task_document_kandev writes one \
+    whole, in the place of what stood under its key: for your own task or for one that it is a part of. list_related_tasks_kandev \
+    shows the tasks around yours; their documents you may read. When you were asked to judge the work of this step, say what you \
+    decided with record_step_decision_kandev; it is noted and moves nothing. show_rich_output_kandev shows files, charts and figures \
+    in this conversation. You make no tasks.";
+
+/// How a step is ended that waits to be told.
+const STEP_SIGNAL: &str = "When the work of this step is whole, and no question is open, call step_complete_kandev as your last action; \
+    the task advances only then.";
+
 /// What the first turn of a conversation is told.
 #[derive(Debug)]
 pub struct FirstTurn<'a> {
@@ -63,8 +87,6 @@ impl FirstTurn<'_> {
     /// The text. Tool names in it are exactly names of tools that the profile lists; a test holds it to that.
     #[must_use]
     pub fn render(&self) -> String {
-        let listed = tools(self.profile);
-        let has = |name: &str| listed.contains(&name);
         let mut lines = vec![
             format!("You work on the task \"{}\" on a Flightdeck board.", self.title),
             "Flightdeck's tools come from the MCP server \"kandev\". Their names end in _kandev; a client may show them with a \
@@ -82,6 +104,19 @@ impl FirstTurn<'_> {
                     .to_owned(),
             );
         }
+        match self.profile.surface {
+            Surface::Configuration => lines.push(CONFIGURATION.to_owned()),
+            Surface::OfficeTask => lines.extend(self.office_sections()),
+            Surface::KanbanTask | Surface::External => lines.extend(self.board_sections()),
+        }
+        lines.join("\n")
+    }
+
+    /// What a session on the board is told of its tools.
+    fn board_sections(&self) -> Vec<String> {
+        let listed = tools(self.profile);
+        let has = |name: &str| listed.contains(&name);
+        let mut lines = Vec::new();
         if has("set_task_title_kandev") {
             lines.push(
                 "First of all, give the task a title with set_task_title_kandev: about six words, sentence case, a phrase \
@@ -126,16 +161,22 @@ impl FirstTurn<'_> {
                 .to_owned(),
         );
         if self.step_needs_signal && has("step_complete_kandev") {
-            lines.push(
-                "When the work of this step is whole, and no question is open, call step_complete_kandev as your last action; \
-                 the task advances only then."
-                    .to_owned(),
-            );
+            lines.push(STEP_SIGNAL.to_owned());
         }
         lines.push(PLAN.to_owned());
         lines.push(SHOWING.to_owned());
         lines.push("When plans, questions or actions on the board are asked for, use these tools, not text.".to_owned());
-        lines.join("\n")
+        lines
+    }
+
+    /// What a session beside the board is told of its tools.
+    fn office_sections(&self) -> Vec<String> {
+        let mut lines = vec![OFFICE.to_owned()];
+        if self.step_needs_signal {
+            lines.push(STEP_SIGNAL.to_owned());
+        }
+        lines.push(PLAN.to_owned());
+        lines
     }
 
     fn autopilot_section(&self) -> String {
@@ -326,13 +367,15 @@ fn one_line<T: serde::Serialize + ?Sized>(value: &T) -> String {
 mod tests {
     use super::*;
     use crate::profile::{question_route, resolve};
+    use crate::task::Purpose;
 
     fn first_turn(
+        purpose: Purpose,
         autopilot: bool,
         has_parent: bool,
         owns_title: bool,
     ) -> (String, Vec<&'static str>) {
-        let profile = resolve(autopilot, has_parent, false, owns_title);
+        let profile = resolve(purpose, autopilot, has_parent, false, owns_title);
         let text = FirstTurn {
             title: "Check the migration lock",
             parent: has_parent.then(|| (TaskId::new(), "Flaky checkout test")),
@@ -347,8 +390,11 @@ mod tests {
 
     #[test]
     fn the_text_names_exactly_the_tools_that_are_listed() {
-        for bits in 0..8u8 {
-            let (text, listed) = first_turn(bits & 1 != 0, bits & 2 != 0, bits & 4 != 0);
+        let work = (0..8u8).map(|bits| (Purpose::Work, bits));
+        for (purpose, bits) in
+            work.chain([(Purpose::Configuration, 0), (Purpose::Configuration, 2)])
+        {
+            let (text, listed) = first_turn(purpose, bits & 1 != 0, bits & 2 != 0, bits & 4 != 0);
             let mentioned: Vec<&str> = text
                 .split(|c: char| !c.is_ascii_alphanumeric() && c != '_')
                 .filter(|word| word.ends_with("_kandev") && word.len() > "_kandev".len())
@@ -356,13 +402,13 @@ mod tests {
             for word in &mentioned {
                 assert!(
                     listed.contains(word),
-                    "{word} is mentioned but not listed (bits {bits})"
+                    "{word} is mentioned but not listed ({purpose}, bits {bits})"
                 );
             }
             for tool in &listed {
                 assert!(
                     mentioned.contains(tool),
-                    "{tool} is listed but not mentioned (bits {bits})"
+                    "{tool} is listed but not mentioned ({purpose}, bits {bits})"
                 );
             }
         }
@@ -370,7 +416,7 @@ mod tests {
 
     #[test]
     fn an_autopilot_root_is_told_to_state_its_assumptions() {
-        let (text, _) = first_turn(true, false, false);
+        let (text, _) = first_turn(Purpose::Work, true, false, false);
         assert!(text.contains("state every material assumption"));
         assert!(!text.contains("ask_parent") && !text.contains("ask_user"));
     }

@@ -99,6 +99,10 @@ ids! {
     WalkthroughId = "walkthrough_id";
     /// A review finding.
     FindingId = "finding_id";
+    /// A document of a task.
+    DocumentId = "document_id";
+    /// A decision about a step.
+    DecisionId = "decision_id";
     /// A run: one execution that an outside client asked for. The contract calls it `taskId`, and `jobId` too.
     RunId = "taskId";
 }

@@ -3,8 +3,8 @@
 use crate::ids::{ProfileId, SessionId, StepId, TaskId, WorkflowId, WorkspaceId};
 use crate::moves::EntryOptions;
 use crate::question::QuestionInput;
-use crate::task::Priority;
-use crate::workflow::StepEvents;
+use crate::task::{Priority, Purpose};
+use crate::workflow::{StageType, StepEvents};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -20,6 +20,8 @@ pub struct CreateTask {
     pub auto_title: bool,
     /// Works alone, asks only its direct parent. Fixed for life.
     pub autopilot: bool,
+    /// What it is for: work on the board when left out. The operator's choice alone.
+    pub purpose: Option<Purpose>,
     /// The task it is part of.
     pub parent_id: Option<TaskId>,
     /// From the parent, or the only one, when left out.
@@ -124,18 +126,71 @@ pub struct AddDependency {
     pub depends_on_task_id: TaskId,
 }
 
+/// Makes a workflow, without steps.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct CreateWorkflow {
+    /// Where.
+    pub workspace_id: WorkspaceId,
+    /// At most 120 code points.
+    pub name: String,
+    /// What it is for.
+    #[serde(default)]
+    pub description: String,
+    /// See [`crate::workflow::Workflow`].
+    #[serde(default)]
+    pub prompt: String,
+    /// See [`crate::workflow::Workflow`].
+    #[serde(default)]
+    pub agent_profile_id: Option<ProfileId>,
+}
+
+/// Changes a workflow. What is left out stays; `Some(None)` clears.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct UpdateWorkflow {
+    /// See [`CreateWorkflow`].
+    pub name: Option<String>,
+    /// See [`CreateWorkflow`].
+    pub description: Option<String>,
+    /// See [`crate::workflow::Workflow`].
+    pub prompt: Option<String>,
+    /// See [`crate::workflow::Workflow`].
+    #[serde(with = "double_option", skip_serializing_if = "Option::is_none")]
+    pub agent_profile_id: Option<Option<ProfileId>>,
+}
+
+/// Makes a step. Only the name is needed; what is left out is as in a new column of a board.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct CreateStep {
+    /// The workflow it becomes a part of.
+    pub workflow_id: WorkflowId,
+    /// What it is like.
+    #[serde(flatten)]
+    pub step: UpdateStep,
+}
+
 /// Changes a step of a workflow. What is left out stays; `Some(None)` clears.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct UpdateStep {
     /// See [`crate::workflow::Step`].
     pub name: Option<String>,
+    /// Place among the steps, from 0; beyond the last it is the end.
+    pub position: Option<i64>,
+    /// See [`crate::workflow::Step`].
+    pub color: Option<String>,
     /// See [`crate::workflow::Step`].
     pub prompt: Option<String>,
     /// See [`crate::workflow::Step`]; all of them at once.
     pub events: Option<StepEvents>,
     /// See [`crate::workflow::Step`].
     pub allow_manual_move: Option<bool>,
+    /// See [`crate::workflow::Step`]. True takes the mark from the step that had it.
+    pub is_start_step: Option<bool>,
+    /// See [`crate::workflow::Step`].
+    pub show_in_command_panel: Option<bool>,
+    /// See [`crate::workflow::Step`].
+    pub stage_type: Option<StageType>,
     /// See [`crate::workflow::Step`].
     pub wip_limit: Option<i64>,
     /// See [`crate::workflow::Step`].
@@ -256,6 +311,25 @@ pub struct CreateProfile {
     /// A raw terminal without Flightdeck's tools.
     #[serde(default)]
     pub passthrough: bool,
+    /// See [`crate::agent::AgentProfile`].
+    #[serde(default)]
+    pub auto_approve: bool,
+}
+
+/// Changes a profile. What is left out stays; `Some(None)` clears. An agent that runs already goes on as it was started.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct UpdateProfile {
+    /// See [`CreateProfile`].
+    pub name: Option<String>,
+    /// See [`CreateProfile`].
+    #[serde(with = "double_option", skip_serializing_if = "Option::is_none")]
+    pub model: Option<Option<String>>,
+    /// See [`CreateProfile`].
+    #[serde(with = "double_option", skip_serializing_if = "Option::is_none")]
+    pub mode: Option<Option<String>>,
+    /// See [`CreateProfile`].
+    pub auto_approve: Option<bool>,
 }
 
 /// Which page of a conversation (task-domain 9.1, rulings 27).
@@ -274,6 +348,35 @@ pub struct ConversationPage {
     pub sort: Option<String>,
     /// Only these types; all when empty.
     pub message_types: Vec<crate::message::MessageType>,
+}
+
+/// Which open questions to the operator to list, oldest first.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct ListQuestions {
+    /// Of this workspace.
+    pub workspace_id: Option<WorkspaceId>,
+    /// Asked at this moment or later.
+    pub created_since: Option<crate::time::Timestamp>,
+    /// The `next_cursor` of the page before.
+    pub cursor: Option<String>,
+    /// 1 to 200; 50 when left out.
+    pub limit: Option<i64>,
+}
+
+/// Chooses an option of a permission request that is named in full, so that nothing else can be meant (task-domain 2.9).
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ResolvePermission {
+    /// The task whose agent asks.
+    pub task_id: TaskId,
+    /// The session whose agent asks.
+    pub session_id: SessionId,
+    /// The agent's own id of the request.
+    pub request_id: String,
+    /// The request.
+    pub pending_id: crate::ids::PermissionId,
+    /// One of the options that the agent offered.
+    pub option_id: String,
 }
 
 /// Which tasks to list.

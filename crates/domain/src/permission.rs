@@ -58,6 +58,16 @@ pub struct Permission {
     pub resolved_at: Option<Timestamp>,
 }
 
+/// The option that is chosen for a profile whose agents are not asked about: the first that allows. An agent that offers none is
+/// asked about all the same.
+#[must_use]
+pub fn first_that_allows(options: &[PermissionOption]) -> Option<String> {
+    options
+        .iter()
+        .find(|option| matches!(option.kind.as_str(), "allow_once" | "allow_always"))
+        .map(|option| option.option_id.clone())
+}
+
 /// What can end a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PermissionCommand<'a> {

@@ -1,5 +1,6 @@
 //! The MCP profile: which tools a session sees. Made by the backend alone; nothing an agent sends chooses tools.
 
+use crate::task::Purpose;
 use serde::{Deserialize, Serialize};
 
 words! {
@@ -84,9 +85,10 @@ pub const fn question_route(autopilot: bool, has_parent: bool, passthrough: bool
     }
 }
 
-/// The profile of a session on a board task.
+/// The profile of a session, of what its task is for and of how the session is run.
 #[must_use]
 pub fn resolve(
+    purpose: Purpose,
     autopilot: bool,
     has_parent: bool,
     passthrough: bool,
@@ -101,7 +103,12 @@ pub fn resolve(
     if owns_title && !passthrough {
         capabilities.push(Capability::TaskTitle);
     }
-    McpProfile::new(Surface::KanbanTask, &capabilities, &[])
+    let surface = match purpose {
+        Purpose::Work => Surface::KanbanTask,
+        Purpose::Configuration => Surface::Configuration,
+        Purpose::Office => Surface::OfficeTask,
+    };
+    McpProfile::new(surface, &capabilities, &[])
 }
 
 /// The profile of an outside client: no question tool, no tool that needs a session of its own.
@@ -135,6 +142,22 @@ fn on_task_or_external(profile: &McpProfile) -> bool {
     matches!(profile.surface, Surface::KanbanTask | Surface::External)
 }
 
+fn in_office(profile: &McpProfile) -> bool {
+    profile.surface == Surface::OfficeTask
+}
+
+fn on_task_or_office(profile: &McpProfile) -> bool {
+    on_task(profile) || in_office(profile)
+}
+
+fn configures(profile: &McpProfile) -> bool {
+    matches!(profile.surface, Surface::Configuration | Surface::External)
+}
+
+fn on_task_or_configures(profile: &McpProfile) -> bool {
+    on_task(profile) || configures(profile)
+}
+
 const GROUPS: &[Group] = &[
     Group {
         // First: a client shows a model little more than the beginning of a list.
@@ -148,7 +171,7 @@ const GROUPS: &[Group] = &[
         ],
     },
     Group {
-        enabled: on_task_or_external,
+        enabled: on_task_or_configures,
         tools: &[
             "list_workspaces_kandev",
             "list_workflows_kandev",
@@ -159,9 +182,11 @@ const GROUPS: &[Group] = &[
     },
     Group {
         enabled: on_task_or_external,
+        tools: &["create_task_kandev", "update_task_kandev"],
+    },
+    Group {
+        enabled: on_task_or_configures,
         tools: &[
-            "create_task_kandev",
-            "update_task_kandev",
             "move_task_kandev",
             "archive_task_kandev",
             "delete_task_kandev",
@@ -176,23 +201,67 @@ const GROUPS: &[Group] = &[
     },
     Group {
         enabled: on_task,
-        tools: &[
-            "stop_task_kandev",
-            "list_related_tasks_kandev",
-            "message_task_kandev",
-            "spawn_session_kandev",
-        ],
+        tools: &["stop_task_kandev"],
+    },
+    Group {
+        enabled: on_task_or_office,
+        tools: &["list_related_tasks_kandev"],
+    },
+    Group {
+        enabled: on_task,
+        tools: &["message_task_kandev", "spawn_session_kandev"],
     },
     Group {
         enabled: on_task_or_external,
-        tools: &["list_task_sessions_kandev", "get_task_conversation_kandev"],
+        tools: &["list_task_sessions_kandev"],
     },
     Group {
-        enabled: on_task,
+        enabled: on_task_or_configures,
+        tools: &["get_task_conversation_kandev"],
+    },
+    Group {
+        enabled: configures,
+        tools: &[
+            "update_task_state_kandev",
+            "create_workflow_kandev",
+            "update_workflow_kandev",
+            "delete_workflow_kandev",
+            "import_workflow_kandev",
+            "export_workflow_kandev",
+            "create_workflow_step_kandev",
+            "update_workflow_step_kandev",
+            "delete_workflow_step_kandev",
+            "reorder_workflow_steps_kandev",
+            "create_agent_profile_kandev",
+            "list_agent_profiles_kandev",
+            "update_agent_profile_kandev",
+            "delete_agent_profile_kandev",
+        ],
+    },
+    Group {
+        enabled: |profile| profile.surface == Surface::External,
+        tools: &[
+            "list_pending_questions_kandev",
+            "answer_question_kandev",
+            "list_pending_agent_permissions_kandev",
+            "resolve_agent_permission_kandev",
+        ],
+    },
+    Group {
+        enabled: in_office,
+        tools: &[
+            "list_task_documents_kandev",
+            "get_task_document_kandev",
+            "write_task_document_kandev",
+            "record_step_decision_kandev",
+        ],
+    },
+    Group {
+        enabled: on_task_or_office,
         tools: &["step_complete_kandev"],
     },
     Group {
-        enabled: on_task,
+        enabled: on_task_or_office,
         tools: &[
             "create_task_plan_kandev",
             "get_task_plan_kandev",
@@ -211,8 +280,11 @@ const GROUPS: &[Group] = &[
             "get_walkthrough_kandev",
             "delete_walkthrough_kandev",
             "publish_review_findings_kandev",
-            "show_rich_output_kandev",
         ],
+    },
+    Group {
+        enabled: on_task_or_office,
+        tools: &["show_rich_output_kandev"],
     },
     Group {
         enabled: on_task,
@@ -238,8 +310,8 @@ mod tests {
 
     #[test]
     fn an_autopilot_task_differs_from_a_normal_one_by_the_question_tool_only() {
-        let normal = tools(&resolve(false, true, false, false));
-        let autopilot = tools(&resolve(true, true, false, false));
+        let normal = tools(&resolve(Purpose::Work, false, true, false, false));
+        let autopilot = tools(&resolve(Purpose::Work, true, true, false, false));
         let only_normal: Vec<_> = normal.iter().filter(|t| !autopilot.contains(t)).collect();
         let only_autopilot: Vec<_> = autopilot.iter().filter(|t| !normal.contains(t)).collect();
         assert_eq!(only_normal, [&"ask_user_question_kandev"]);
@@ -248,8 +320,11 @@ mod tests {
 
     #[test]
     fn no_profile_lists_both_question_tools() {
-        for bits in 0..16u8 {
-            let profile = resolve(bits & 1 != 0, bits & 2 != 0, bits & 4 != 0, bits & 8 != 0);
+        for (bits, purpose) in
+            (0..16u8).flat_map(|bits| Purpose::ALL.iter().map(move |p| (bits, *p)))
+        {
+            let flag = |bit: u8| bits & bit != 0;
+            let profile = resolve(purpose, flag(1), flag(2), flag(4), flag(8));
             let asks = tools(&profile)
                 .iter()
                 .filter(|t| t.starts_with("ask_"))
@@ -259,16 +334,45 @@ mod tests {
     }
 
     #[test]
+    fn an_office_makes_no_tasks() {
+        let listed = tools(&resolve(Purpose::Office, false, true, false, false));
+        for tool in [
+            "create_task_kandev",
+            "spawn_session_kandev",
+            "message_task_kandev",
+        ] {
+            assert!(!listed.contains(&tool), "{tool}");
+        }
+    }
+
+    #[test]
     fn tool_lists() {
         let mut text = String::new();
         for (name, profile) in [
-            ("normal task", resolve(false, false, false, false)),
+            (
+                "normal task",
+                resolve(Purpose::Work, false, false, false, false),
+            ),
             (
                 "normal task that owns its title",
-                resolve(false, false, false, true),
+                resolve(Purpose::Work, false, false, false, true),
             ),
-            ("autopilot child", resolve(true, true, false, false)),
-            ("autopilot root", resolve(true, false, false, false)),
+            (
+                "autopilot child",
+                resolve(Purpose::Work, true, true, false, false),
+            ),
+            (
+                "autopilot root",
+                resolve(Purpose::Work, true, false, false, false),
+            ),
+            (
+                "configuration",
+                resolve(Purpose::Configuration, false, false, false, false),
+            ),
+            (
+                "office",
+                resolve(Purpose::Office, false, false, false, false),
+            ),
             ("external", external()),
         ] {
             text.push_str(&format!("{name}\n  {}\n", tools(&profile).join("\n  ")));

@@ -85,6 +85,40 @@ words! {
 }
 
 words! {
+    /// What a task is for: it decides which tools its sessions see, and is fixed at creation.
+    Purpose("purpose") {
+        /// Work on the board.
+        Work = "work",
+        /// Setting the board up: workflows, steps, agents' profiles.
+        Configuration = "configuration",
+        /// Work beside the board that leaves documents and decisions, and makes no tasks.
+        Office = "office",
+    }
+}
+
+/// Refuses autopilot for tasks that are given no board tools (task-domain 4.1), since there would be nobody to ask, and a part
+/// that is for something else than its whole: neither could answer the other.
+pub fn check_purpose(
+    purpose: Purpose,
+    autopilot: bool,
+    parent: Option<Purpose>,
+) -> Result<(), Refusal> {
+    if let Some(parent) = parent
+        && parent != purpose
+    {
+        return Err(Refusal::validation(format!(
+            "the parent task is for {parent}, and this one for {purpose}: a part is for what its whole is for"
+        )));
+    }
+    if autopilot && purpose != Purpose::Work {
+        return Err(Refusal::validation(format!(
+            "autopilot is for work on the board, and this task is for {purpose}: leave one of the two out"
+        )));
+    }
+    Ok(())
+}
+
+words! {
     /// Whether the title may still be chosen by an agent (task-domain 2.3, `set_task_title_kandev`).
     TitleMode("title mode") {
         /// A person chose it, or the agent has; it is settled.
@@ -137,6 +171,8 @@ pub struct Task {
     pub parent_id: Option<TaskId>,
     /// Works alone and asks only its direct parent. Fixed at creation; the database refuses a change too.
     pub autopilot: bool,
+    /// What it is for. Fixed at creation.
+    pub purpose: Purpose,
     /// Who made it.
     pub origin: Origin,
     /// An opaque key of the creator's, unique in the workspace.

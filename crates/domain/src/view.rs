@@ -1,5 +1,6 @@
 //! Read models: what a screen, a tool or the API shows. None of them is a table row.
 
+use crate::clarification::ClarificationStatus;
 use crate::ids::{
     AgentId, ClarificationId, MessageId, MoveId, PermissionId, ProfileId, PromptId, QuestionId,
     SessionId, StepId, TaskId, TurnId, WorkflowId, WorkspaceId,
@@ -10,7 +11,7 @@ use crate::permission::PermissionOption;
 use crate::question::{Question, QuestionStatus};
 use crate::queue::{Lane, QueuedBy};
 use crate::session::SessionState;
-use crate::task::{Origin, PendingAction, Priority, TaskState, TitleMode};
+use crate::task::{Origin, PendingAction, Priority, Purpose, TaskState, TitleMode};
 use crate::time::Timestamp;
 use crate::workflow::{Step, Workflow};
 use serde::{Deserialize, Serialize};
@@ -29,6 +30,85 @@ pub struct WorkspaceView {
     pub created_at: Timestamp,
     /// Last change.
     pub updated_at: Timestamp,
+}
+
+/// Open questions to the operator, a page of them.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct PendingQuestions {
+    /// Oldest first.
+    pub bundles: Vec<PendingBundle>,
+    /// How many these are.
+    pub count: usize,
+    /// Gives the page after this one.
+    pub next_cursor: Option<String>,
+}
+
+/// Questions that are answered together, as outside clients see them (task-domain 2.9).
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct PendingBundle {
+    /// The bundle.
+    pub pending_id: ClarificationId,
+    /// The task whose agent asks.
+    pub task_id: TaskId,
+    /// The session whose agent asks.
+    pub session_id: SessionId,
+    /// When it was asked.
+    pub created_at: Timestamp,
+    /// How long ago that was.
+    pub age_seconds: i64,
+    /// Why it is asked.
+    pub context: Option<String>,
+    /// The questions.
+    pub questions: Vec<PendingQuestion>,
+}
+
+/// One of them.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct PendingQuestion {
+    /// Names it in the answer.
+    pub question_id: String,
+    /// A short heading.
+    pub title: Option<String>,
+    /// The question.
+    pub prompt: String,
+    /// Where its bundle stands.
+    pub status: ClarificationStatus,
+    /// What may be chosen.
+    pub options: Vec<PendingOption>,
+    /// False: only the options may be chosen.
+    pub allow_custom_text: bool,
+}
+
+/// A choice.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct PendingOption {
+    /// Names it in the answer.
+    pub option_id: String,
+    /// Its label.
+    pub label: String,
+    /// What choosing it means.
+    pub description: String,
+}
+
+/// A permission that an agent waits for, as outside clients see it (task-domain 2.9).
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct PendingPermission {
+    /// The request.
+    pub pending_id: PermissionId,
+    /// The agent's own id of the request.
+    pub request_id: String,
+    /// The task whose agent asks.
+    pub task_id: TaskId,
+    /// The session whose agent asks.
+    pub session_id: SessionId,
+    /// What the agent wants to do, in a line.
+    pub title: String,
+    /// What the agent wants to do, as it described it.
+    pub tool_call: Value,
+    /// What may be chosen.
+    pub options: Vec<PermissionOption>,
+    /// When it was asked.
+    pub created_at: Timestamp,
 }
 
 /// A workflow with its steps in order.
@@ -86,6 +166,8 @@ pub struct TaskView {
     pub parent_id: Option<TaskId>,
     /// See [`crate::task::Task`].
     pub autopilot: bool,
+    /// See [`crate::task::Task`].
+    pub purpose: Purpose,
     /// See [`crate::task::Task`].
     pub origin: Origin,
     /// See [`crate::task::Task`].
@@ -429,7 +511,7 @@ pub struct ClarificationView {
     /// The agent no longer waits; an answer is delivered as its next prompt.
     pub agent_disconnected: bool,
     /// Where it stands.
-    pub status: crate::clarification::ClarificationStatus,
+    pub status: ClarificationStatus,
     /// The recorded result, once there is one.
     pub response: Option<Value>,
     /// Since when.
@@ -505,7 +587,7 @@ pub struct ClarificationOutcome {
     /// This answer won; false when another was first, and then `response` is the other's.
     pub claimed: bool,
     /// Where the bundle stands now.
-    pub status: crate::clarification::ClarificationStatus,
+    pub status: ClarificationStatus,
     /// The recorded result.
     pub response: Option<Value>,
 }

@@ -2,13 +2,14 @@
 
 use crate::row::{Columns, flag, opt_text, text, to_json};
 use crate::{Result, Snapshot, Tx};
-use domain::agent::{Agent, AgentProfile};
+use domain::agent::{Agent, AgentProfile, ProfileUse};
 use domain::ids::{AgentId, ProfileId};
 use domain::time::Timestamp;
 use sqlx::any::AnyRow;
 
 const AGENT: &str = "id, name, command, args, env, supports_mcp, created_at, updated_at";
-const PROFILE: &str = "id, agent_id, name, model, mode, passthrough, created_at, updated_at";
+const PROFILE: &str =
+    "id, agent_id, name, model, mode, passthrough, auto_approve, created_at, updated_at";
 
 fn read_agent(row: &AnyRow) -> Result<Agent> {
     Ok(Agent {
@@ -31,6 +32,7 @@ fn read_profile(row: &AnyRow) -> Result<AgentProfile> {
         model: row.opt_text("model")?,
         mode: row.opt_text("mode")?,
         passthrough: row.flag("passthrough")?,
+        auto_approve: row.flag("auto_approve")?,
         created_at: row.time("created_at")?,
         updated_at: row.time("updated_at")?,
     })
@@ -116,8 +118,8 @@ pub async fn find(db: &mut Snapshot, id: AgentId) -> Result<Option<Agent>> {
 /// Adds a profile. A name that the agent has already is [`crate::StoreError::Unique`].
 pub async fn insert_profile(tx: &mut Tx, profile: &AgentProfile) -> Result<()> {
     sqlx::query(
-        "insert into agent_profiles (id, agent_id, name, model, mode, passthrough, created_at, updated_at) \
-         values ($1, $2, $3, $4, $5, $6, $7, $8)",
+        "insert into agent_profiles (id, agent_id, name, model, mode, passthrough, auto_approve, created_at, updated_at) \
+         values ($1, $2, $3, $4, $5, $6, $7, $8, $9)",
     )
     .bind(profile.id.to_string())
     .bind(profile.agent_id.to_string())
@@ -125,11 +127,57 @@ pub async fn insert_profile(tx: &mut Tx, profile: &AgentProfile) -> Result<()> {
     .bind(opt_text(profile.model.as_deref()))
     .bind(opt_text(profile.mode.as_deref()))
     .bind(flag(profile.passthrough))
+    .bind(flag(profile.auto_approve))
     .bind(profile.created_at.millis())
     .bind(profile.updated_at.millis())
     .execute(tx.connection())
     .await?;
     Ok(())
+}
+
+/// Writes what may change of a profile: name, model, mode and whether it is asked about. A name that the agent has already is
+/// [`crate::StoreError::Unique`].
+pub async fn update_profile(tx: &mut Tx, profile: &AgentProfile) -> Result<()> {
+    sqlx::query(
+        "update agent_profiles set name = $1, model = $2, mode = $3, auto_approve = $4, updated_at = $5 where id = $6",
+    )
+    .bind(text(&profile.name))
+    .bind(opt_text(profile.model.as_deref()))
+    .bind(opt_text(profile.mode.as_deref()))
+    .bind(flag(profile.auto_approve))
+    .bind(profile.updated_at.millis())
+    .bind(profile.id.to_string())
+    .execute(tx.connection())
+    .await?;
+    Ok(())
+}
+
+/// Removes a profile that nothing uses. Sessions that ran with it keep it: [`crate::StoreError::Invariant`].
+pub async fn delete_profile(tx: &mut Tx, id: ProfileId) -> Result<()> {
+    sqlx::query("delete from agent_profiles where id = $1")
+        .bind(id.to_string())
+        .execute(tx.connection())
+        .await?;
+    Ok(())
+}
+
+/// What uses a profile.
+pub async fn profile_use(db: &mut Snapshot, id: ProfileId) -> Result<ProfileUse> {
+    let row = sqlx::query(
+        "select (select count(*) from sessions where agent_profile_id = $1) as sessions, \
+         (select count(*) from tasks where agent_profile_id = $1) as tasks, \
+         (select count(*) from steps where agent_profile_id = $1) as steps, \
+         (select count(*) from workflows where agent_profile_id = $1) as workflows",
+    )
+    .bind(id.to_string())
+    .fetch_one(db.connection())
+    .await?;
+    Ok(ProfileUse {
+        sessions: row.int("sessions")?,
+        tasks: row.int("tasks")?,
+        steps: row.int("steps")?,
+        workflows: row.int("workflows")?,
+    })
 }
 
 /// All profiles by age.

@@ -2,8 +2,8 @@
 
 use crate::row::{Columns, flag, opt, opt_millis, opt_text, text, to_json};
 use crate::{Result, Snapshot, Tx, Write};
-use domain::clarification::{Claim, Clarification, ClarificationStatus};
-use domain::ids::{ClarificationId, PromptId, SessionId, TaskId, TurnId};
+use domain::clarification::{Claim, Clarification, ClarificationStatus, Cursor};
+use domain::ids::{ClarificationId, PromptId, SessionId, TaskId, TurnId, WorkspaceId};
 use domain::time::Timestamp;
 use sqlx::AssertSqlSafe;
 use sqlx::any::AnyRow;
@@ -181,6 +181,57 @@ pub async fn open_of_all(db: &mut Snapshot, limit: i64) -> Result<Vec<Clarificat
     .iter()
     .map(read)
     .collect()
+}
+
+/// Which pending bundles [`pending_page`] gives.
+#[derive(Debug, Clone, Default)]
+pub struct PendingFilter {
+    /// Of these workspaces; of all when left out.
+    pub workspaces: Option<Vec<WorkspaceId>>,
+    /// Asked at this moment or later.
+    pub since: Option<Timestamp>,
+    /// After this one.
+    pub after: Option<Cursor>,
+    /// At most so many.
+    pub limit: i64,
+}
+
+/// Bundles that nobody has answered or begun to, oldest first.
+pub async fn pending_page(db: &mut Snapshot, filter: &PendingFilter) -> Result<Vec<Clarification>> {
+    let within = match &filter.workspaces {
+        None => String::new(),
+        Some(none) if none.is_empty() => return Ok(Vec::new()),
+        Some(some) => {
+            let places: Vec<String> = (0..some.len()).map(|at| format!("${}", at + 5)).collect();
+            format!(
+                " and task_id in (select id from tasks where workspace_id in ({}))",
+                places.join(", ")
+            )
+        }
+    };
+    // From before all times where nothing is said: an absent number has no type of its own.
+    let since = filter.since.map_or(i64::MIN, Timestamp::millis);
+    let (at, id) = filter.after.map_or_else(
+        || (i64::MIN, String::new()),
+        |after| (after.at.millis(), after.id.to_string()),
+    );
+    let mut query = sqlx::query(AssertSqlSafe(format!(
+        "select {COLUMNS} from operator_questions where status = 'pending' and resolved_at is null and created_at >= $1 \
+         and (created_at > $2 or (created_at = $2 and id > $3)){within} order by created_at, id limit $4"
+    )))
+    .bind(since)
+    .bind(at)
+    .bind(id)
+    .bind(filter.limit);
+    for workspace in filter.workspaces.iter().flatten() {
+        query = query.bind(workspace.to_string());
+    }
+    query
+        .fetch_all(db.connection())
+        .await?
+        .iter()
+        .map(read)
+        .collect()
 }
 
 /// The open bundles of a session, oldest first.

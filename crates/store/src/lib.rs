@@ -18,6 +18,7 @@ mod row;
 pub mod agents;
 pub mod clarifications;
 pub mod dependencies;
+pub mod documents;
 pub mod effects;
 pub mod events;
 pub mod job_attempts;

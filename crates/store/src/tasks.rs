@@ -3,13 +3,13 @@
 use crate::row::{Columns, flag, opt, opt_millis, opt_text, text};
 use crate::{Result, Snapshot, Tx, Write};
 use domain::ids::{StepId, TaskId, WorkspaceId};
-use domain::task::{Origin, Priority, Task, TaskState, TitleMode};
+use domain::task::{Origin, Priority, Purpose, Task, TaskState, TitleMode};
 use domain::time::Timestamp;
 use sqlx::AssertSqlSafe;
 use sqlx::any::AnyRow;
 
 const COLUMNS: &str = "id, workspace_id, workflow_id, workflow_step_id, title, description, state, priority, position, wip_admitted, \
-                       queued_for_step_id, queued_at, parent_id, autopilot, origin, external_id, title_mode, \
+                       queued_for_step_id, queued_at, parent_id, autopilot, purpose, origin, external_id, title_mode, \
                        title_owner_session_id, agent_profile_id, working_directory, interrupted_at, archived_at, created_at, \
                        updated_at, version";
 
@@ -29,6 +29,7 @@ fn read(row: &AnyRow) -> Result<Task> {
         queued_at: row.opt_time("queued_at")?,
         parent_id: row.opt_id("parent_id")?,
         autopilot: row.flag("autopilot")?,
+        purpose: row.word("purpose", Purpose::parse)?,
         origin: row.word("origin", Origin::parse)?,
         external_id: row.opt_text("external_id")?,
         title_mode: row.word("title_mode", TitleMode::parse)?,
@@ -47,7 +48,7 @@ fn read(row: &AnyRow) -> Result<Task> {
 pub async fn insert(tx: &mut Tx, task: &Task) -> Result<()> {
     sqlx::query(AssertSqlSafe(format!(
         "insert into tasks ({COLUMNS}) values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, \
-         $19, $20, $21, $22, $23, $24, $25)"
+         $19, $20, $21, $22, $23, $24, $25, $26)"
     )))
     .bind(task.id.to_string())
     .bind(task.workspace_id.to_string())
@@ -63,6 +64,7 @@ pub async fn insert(tx: &mut Tx, task: &Task) -> Result<()> {
     .bind(opt_millis(task.queued_at))
     .bind(opt(task.parent_id.as_ref()))
     .bind(flag(task.autopilot))
+    .bind(task.purpose.as_str())
     .bind(task.origin.as_str())
     .bind(opt_text(task.external_id.as_deref()))
     .bind(task.title_mode.as_str())
@@ -79,7 +81,7 @@ pub async fn insert(tx: &mut Tx, task: &Task) -> Result<()> {
     Ok(())
 }
 
-/// Writes what may change of a task, guarded by the version it was read with. Autopilot, origin, workspace and creation time
+/// Writes what may change of a task, guarded by the version it was read with. Autopilot, purpose, origin, workspace and creation time
 /// are not among it.
 pub async fn update(tx: &mut Tx, task: &Task) -> Result<Write> {
     let done = sqlx::query(

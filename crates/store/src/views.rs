@@ -5,7 +5,7 @@ use crate::{Result, Snapshot};
 use domain::dependency::{Predecessor, blocked_reason};
 use domain::ids::{StepId, TaskId, WorkflowId, WorkspaceId};
 use domain::session::SessionState;
-use domain::task::{Origin, PendingAction, Priority, TaskState, TitleMode};
+use domain::task::{Origin, PendingAction, Priority, Purpose, TaskState, TitleMode};
 use domain::view::{Revision, SessionView, TaskView};
 use sqlx::AssertSqlSafe;
 use sqlx::any::AnyRow;
@@ -14,7 +14,7 @@ use std::collections::HashMap;
 /// What a task's row and its primary session say, and how many sessions there are.
 const COLUMNS: &str = "t.id, t.workspace_id, t.workflow_id, t.workflow_step_id, t.title, t.description, t.state, t.priority, \
     t.position, t.wip_admitted, t.queued_for_step_id, t.queued_at, t.workflow_notice, \
-    dl.intent as launch_intent, pm.step_id as pending_move_step_id, t.parent_id, t.autopilot, t.origin, t.external_id, t.title_mode, t.agent_profile_id, t.working_directory, \
+    dl.intent as launch_intent, pm.step_id as pending_move_step_id, t.parent_id, t.autopilot, t.purpose, t.origin, t.external_id, t.title_mode, t.agent_profile_id, t.working_directory, \
     t.interrupted_at, t.archived_at, t.created_at, t.updated_at, \
     s.id as session_id, s.state as session_state, s.error_message, a.name as agent_name, \
     (select count(*) from sessions x where x.task_id = t.id) as session_count, \
@@ -111,6 +111,7 @@ fn read_task(row: &AnyRow) -> Result<TaskView> {
         start_when_unblocked: row.opt_text("launch_intent")?.is_some(),
         parent_id: row.opt_id("parent_id")?,
         autopilot: row.flag("autopilot")?,
+        purpose: row.word("purpose", Purpose::parse)?,
         origin: row.word("origin", Origin::parse)?,
         external_id: row.opt_text("external_id")?,
         title_mode: row.word("title_mode", TitleMode::parse)?,

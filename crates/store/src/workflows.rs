@@ -165,13 +165,111 @@ pub async fn fed_by(db: &mut Snapshot, feeder: StepId) -> Result<Vec<Step>> {
     .collect()
 }
 
-/// Writes what may change of a step: all but its workflow, its position and its being the start.
+/// Writes what may change of a workflow: all but its workspace and its place.
+pub async fn update(tx: &mut Tx, workflow: &Workflow) -> Result<()> {
+    sqlx::query(
+        "update workflows set name = $1, description = $2, prompt = $3, agent_profile_id = $4, hidden = $5, updated_at = $6 \
+         where id = $7",
+    )
+    .bind(text(&workflow.name))
+    .bind(text(&workflow.description))
+    .bind(text(&workflow.prompt))
+    .bind(opt(workflow.agent_profile_id.as_ref()))
+    .bind(flag(workflow.hidden))
+    .bind(workflow.updated_at.millis())
+    .bind(workflow.id.to_string())
+    .execute(tx.connection())
+    .await?;
+    Ok(())
+}
+
+/// Removes a workflow with its steps. One that holds tasks is [`crate::StoreError::Invariant`].
+pub async fn delete(tx: &mut Tx, id: WorkflowId) -> Result<()> {
+    sqlx::query("delete from workflows where id = $1")
+        .bind(id.to_string())
+        .execute(tx.connection())
+        .await?;
+    Ok(())
+}
+
+/// Puts workflows into this order, in one statement; others keep their place.
+pub async fn place(tx: &mut Tx, ids: &[WorkflowId]) -> Result<()> {
+    let ids: Vec<String> = ids.iter().map(ToString::to_string).collect();
+    place_rows(tx, "workflows", "sort_order", &ids).await
+}
+
+/// Puts steps into this order, in one statement; others keep their place.
+pub async fn place_steps(tx: &mut Tx, ids: &[StepId]) -> Result<()> {
+    let ids: Vec<String> = ids.iter().map(ToString::to_string).collect();
+    place_rows(tx, "steps", "position", &ids).await
+}
+
+async fn place_rows(tx: &mut Tx, table: &str, column: &str, ids: &[String]) -> Result<()> {
+    if ids.is_empty() {
+        return Ok(());
+    }
+    let cases: String = (0..ids.len())
+        .map(|at| format!(" when ${} then {at}", at + 1))
+        .collect();
+    let listed: Vec<String> = (1..=ids.len()).map(|at| format!("${at}")).collect();
+    let mut query = sqlx::query(sqlx::AssertSqlSafe(format!(
+        "update {table} set {column} = case id{cases} end where id in ({})",
+        listed.join(", ")
+    )));
+    for id in ids {
+        query = query.bind(id);
+    }
+    query.execute(tx.connection()).await?;
+    Ok(())
+}
+
+/// Cards of a workflow, archived ones too.
+pub async fn cards(db: &mut Snapshot, workflow: WorkflowId) -> Result<i64> {
+    sqlx::query("select count(*) as cards from tasks where workflow_id = $1")
+        .bind(workflow.to_string())
+        .fetch_one(db.connection())
+        .await?
+        .int("cards")
+}
+
+/// Cards that are in a step, archived ones too, and those that wait to come into it.
+pub async fn cards_of_step(db: &mut Snapshot, step: StepId) -> Result<i64> {
+    sqlx::query(
+        "select (select count(*) from tasks where workflow_step_id = $1 or queued_for_step_id = $1) \
+         + (select count(*) from pending_moves where step_id = $1) as cards",
+    )
+    .bind(step.to_string())
+    .fetch_one(db.connection())
+    .await?
+    .int("cards")
+}
+
+/// Takes the mark of the start from whichever step of a workflow has it.
+pub async fn clear_start(tx: &mut Tx, workflow: WorkflowId) -> Result<()> {
+    sqlx::query("update steps set is_start_step = 0 where workflow_id = $1 and is_start_step = 1")
+        .bind(workflow.to_string())
+        .execute(tx.connection())
+        .await?;
+    Ok(())
+}
+
+/// Removes a step; steps that it fed have no feeder then. One that holds cards is [`crate::StoreError::Invariant`].
+pub async fn delete_step(tx: &mut Tx, id: StepId) -> Result<()> {
+    sqlx::query("delete from steps where id = $1")
+        .bind(id.to_string())
+        .execute(tx.connection())
+        .await?;
+    Ok(())
+}
+
+/// Writes what may change of a step: all but its workflow and its position. A second start of a workflow is
+/// [`crate::StoreError::Unique`].
 pub async fn update_step(tx: &mut Tx, step: &Step) -> Result<()> {
     sqlx::query(
         "update steps set name = $1, color = $2, prompt = $3, events = $4, allow_manual_move = $5, \
          show_in_command_panel = $6, auto_archive_after_hours = $7, agent_profile_id = $8, wip_limit = $9, \
          pull_from_step_id = $10, stage_type = $11, auto_advance_requires_signal = $12, \
-         cancel_triggers_turn_complete = $13 where id = $14",
+         cancel_triggers_turn_complete = $13, is_start_step = $14 where id = $15",
     )
     .bind(text(&step.name))
     .bind(text(&step.color))
@@ -186,6 +284,7 @@ pub async fn update_step(tx: &mut Tx, step: &Step) -> Result<()> {
     .bind(step.stage_type.as_str())
     .bind(flag(step.auto_advance_requires_signal))
     .bind(flag(step.cancel_triggers_turn_complete))
+    .bind(flag(step.is_start_step))
     .bind(step.id.to_string())
     .execute(tx.connection())
     .await?;

@@ -10,6 +10,7 @@ mod access_tokens;
 mod agents;
 mod clarifications;
 mod demo;
+mod documents;
 mod envelope;
 mod events;
 mod extract;
@@ -65,6 +66,7 @@ pub fn api_routes() -> Vec<Route> {
         tasks::routes(),
         plans::routes(),
         papers::routes(),
+        documents::routes(),
         sessions::routes(),
         messages::routes(),
         queue::routes(),

@@ -80,8 +80,23 @@ fn operation(path: &str, route: &Route) -> Value {
     operation
 }
 
-/// The name of a path's part that is no UUID (ruling 26).
-const JOB_ID: &str = "job_id";
+/// What a path's part is: a UUID, unless it is one of those that are not (ruling 26).
+fn path_part(name: &str) -> (&'static str, Value) {
+    match name {
+        "job_id" => (
+            "The job's number, or its correlation id.",
+            json!({"type": "string", "minLength": 1}),
+        ),
+        "document_key" => (
+            "What the document is known by within its task.",
+            json!({"type": "string", "minLength": 1, "maxLength": 120}),
+        ),
+        _ => (
+            "The full UUID.",
+            json!({"type": "string", "format": "uuid"}),
+        ),
+    }
+}
 
 /// `GET /api/v1/tasks/{id}/sessions` becomes `get_tasks_id_sessions`.
 fn operation_id(path: &str, route: &Route) -> String {
@@ -101,12 +116,13 @@ fn operation_id(path: &str, route: &Route) -> String {
 fn parameters(path: &str, query: &[Parameter]) -> Vec<Value> {
     let in_path = path.split('/').filter_map(|part| {
         let name = part.strip_prefix('{')?.strip_suffix('}')?;
+        let (description, schema) = path_part(name);
         Some(json!({
             "name": name,
             "in": "path",
             "required": true,
-            "description": if name == JOB_ID { "The job's number, or its correlation id." } else { "The full UUID." },
-            "schema": if name == JOB_ID { json!({"type": "string", "minLength": 1}) } else { json!({"type": "string", "format": "uuid"}) },
+            "description": description,
+            "schema": schema,
         }))
     });
     let in_query = query.iter().map(|parameter| {

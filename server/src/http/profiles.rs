@@ -1,13 +1,14 @@
 //! `/agent-profiles`: how an agent is run.
 
-use super::extract::{Body, Caller, Query, Reply, Wire, id};
+use super::extract::{Body, Caller, Id, Query, Reply, Wire, id};
 use super::route::{Parameter, Route};
 use crate::error::ApiError;
 use crate::state::AppState;
 use axum::Json;
 use axum::extract::State;
 use domain::agent::AgentProfile;
-use domain::params::CreateProfile;
+use domain::ids::ProfileId;
+use domain::params::{CreateProfile, UpdateProfile};
 use http::StatusCode;
 use serde::{Deserialize, Serialize};
 
@@ -21,6 +22,15 @@ pub(super) fn routes() -> Vec<Route> {
             .says("Add a profile to an agent: model, mode, and whether it is a raw terminal.")
             .takes::<CreateProfile>()
             .creates("AgentProfile"),
+        Route::patch("/agent-profiles/{id}", update)
+            .says("Change a profile: name, model, mode, and whether its agents are asked about.")
+            .takes::<UpdateProfile>()
+            .answers("AgentProfile"),
+        Route::delete("/agent-profiles/{id}", delete)
+            .says(
+                "Remove a profile; refused while a session, a task, a step or a workflow names it.",
+            )
+            .answers_nothing(),
     ]
 }
 
@@ -32,6 +42,10 @@ const PROFILES: &[Parameter] = &[Parameter {
 
 impl Wire for CreateProfile {
     const SCHEMA: &'static str = "CreateAgentProfile";
+}
+
+impl Wire for UpdateProfile {
+    const SCHEMA: &'static str = "UpdateAgentProfile";
 }
 
 #[derive(Serialize)]
@@ -66,4 +80,24 @@ async fn create(
 ) -> Result<(StatusCode, Json<AgentProfile>), ApiError> {
     let made = app.board.profile_create(&actor, params).await?;
     Ok((StatusCode::CREATED, Json(made)))
+}
+
+async fn update(
+    State(app): State<AppState>,
+    Caller(actor): Caller,
+    Id(profile): Id<ProfileId>,
+    Body(params): Body<UpdateProfile>,
+) -> Reply<AgentProfile> {
+    Ok(Json(
+        app.board.profile_update(&actor, profile, params).await?,
+    ))
+}
+
+async fn delete(
+    State(app): State<AppState>,
+    Caller(actor): Caller,
+    Id(profile): Id<ProfileId>,
+) -> Result<StatusCode, ApiError> {
+    app.board.profile_delete(&actor, profile).await?;
+    Ok(StatusCode::NO_CONTENT)
 }

@@ -3,7 +3,7 @@
 use super::extract::Wire;
 use crate::state::AppState;
 use axum::handler::Handler;
-use axum::routing::{MethodRouter, delete, get, patch, post};
+use axum::routing::{MethodRouter, delete, get, patch, post, put};
 use http::Method;
 
 /// One method on one address.
@@ -76,6 +76,11 @@ impl Route {
     /// Changes something.
     pub fn patch<T: 'static>(path: &'static str, handler: impl Handler<T, AppState>) -> Self {
         Self::new(Method::PATCH, path, patch(handler))
+    }
+
+    /// Changes something, or puts it in order.
+    pub fn put<T: 'static>(path: &'static str, handler: impl Handler<T, AppState>) -> Self {
+        Self::new(Method::PUT, path, put(handler))
     }
 
     /// Removes something.

@@ -2,13 +2,14 @@
 
 use super::extract::{Body, Caller, Id, Query, Reply, Wire, id};
 use super::route::{Parameter, Route};
+use super::workflows::WorkflowList;
 use crate::error::ApiError;
 use crate::state::AppState;
 use axum::Json;
 use axum::extract::State;
 use domain::ids::{TaskId, WorkspaceId};
 use domain::params::ListTasks;
-use domain::view::{BoardView, TaskView, WorkflowView, WorkspaceView};
+use domain::view::{BoardView, TaskView, WorkspaceView};
 use http::StatusCode;
 use serde::{Deserialize, Serialize};
 
@@ -99,12 +100,6 @@ struct WorkspaceList {
 }
 
 #[derive(Serialize)]
-struct WorkflowList {
-    total: usize,
-    workflows: Vec<WorkflowView>,
-}
-
-#[derive(Serialize)]
 struct TaskList {
     total: usize,
     tasks: Vec<TaskView>,
@@ -154,10 +149,7 @@ async fn workflows(
     Id(workspace): Id<WorkspaceId>,
 ) -> Reply<WorkflowList> {
     let workflows = app.board.workflow_list(&actor, workspace).await?;
-    Ok(Json(WorkflowList {
-        total: workflows.len(),
-        workflows,
-    }))
+    Ok(Json(WorkflowList::of(workflows)))
 }
 
 async fn tasks(

@@ -9,16 +9,18 @@
 //! | [`tool`] | a tool as data, and a call to it |
 //! | [`runs`] | the outside contract: starting runs, waiting for them, reading them |
 //! | [`waiting`] | who waits for a run, and what is told of it |
-//! | the nouns | the tools themselves: [`workspaces`], [`tasks`], [`moves`], [`dependencies`], [`agents`], [`sessions`], [`messages`], [`questions`], [`steps`], [`plans`], [`papers`], [`diagnostics`] |
+//! | the nouns | the tools themselves: [`workspaces`], [`tasks`], [`moves`], [`dependencies`], [`agents`], [`sessions`], [`messages`], [`questions`], [`asks`], [`steps`], [`plans`], [`papers`], [`diagnostics`], [`workflows`], [`documents`] |
 //!
 //! Who calls is known from the token alone; nothing in a call names its sender, and nothing an agent sends chooses its tools.
 //! That a tool is listed says nothing about what it may do: the board decides about each call again.
 
 mod agents;
+mod asks;
 mod auth;
 mod connection;
 mod dependencies;
 mod diagnostics;
+mod documents;
 mod identity;
 mod lists;
 mod messages;
@@ -33,6 +35,7 @@ mod tasks;
 mod tool;
 mod transport;
 mod waiting;
+mod workflows;
 mod workspaces;
 
 pub use lists::Lists;
@@ -141,6 +144,7 @@ impl runtime::Tools for Mcp {
 pub fn all_tools() -> Vec<Tool> {
     [
         workspaces::tools(),
+        workflows::tools(),
         tasks::tools(),
         moves::tools(),
         dependencies::tools(),
@@ -151,7 +155,9 @@ pub fn all_tools() -> Vec<Tool> {
         plans::tools(),
         papers::tools(),
         diagnostics::tools(),
+        documents::tools(),
         questions::tools(),
+        asks::tools(),
     ]
     .into_iter()
     .flatten()

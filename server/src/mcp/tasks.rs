@@ -23,6 +23,23 @@ pub(super) fn tools() -> Vec<Tool> {
         create_tool(),
         update_tool(),
         Tool {
+            name: "update_task_state_kandev",
+            title: "Update task state",
+            description: "Set the state of a task, and nothing else of it. Its place on the board is another matter: see \
+                          move_task_kandev.",
+            input: json!({
+                "type": "object",
+                "properties": {
+                    "task_id": {"type": "string", "format": "uuid", "description": "The task to change, as a full UUID."},
+                    "state": {"type": "string", "description": STATES},
+                },
+                "required": ["task_id", "state"],
+            }),
+            unlisted: &[],
+            hints: Hints::WritesOnce,
+            run: |call| Box::pin(update_state(call)),
+        },
+        Tool {
             name: "archive_task_kandev",
             title: "Archive task",
             description: "Archive a task: its sessions are stopped and it is hidden from the board, but its history stays and an \
@@ -256,6 +273,7 @@ async fn create(call: Call) -> Outcome {
         description: args.prompt.or(args.description).unwrap_or_default(),
         auto_title: false,
         autopilot: args.autopilot,
+        purpose: None,
         parent_id,
         workspace_id: optional_id("workspace_id", args.workspace_id.as_deref())?,
         workflow_id: optional_id("workflow_id", args.workflow_id.as_deref())?,
@@ -324,6 +342,23 @@ async fn update(call: Call) -> Outcome {
         priority: args.priority,
         parent_id: None,
         deferred_launch_prompt: args.deferred_launch_prompt,
+    };
+    let updated = call.board.task_update(&call.actor, task, params).await?;
+    Ok(without_description(&updated))
+}
+
+#[derive(Deserialize)]
+struct StateArgs {
+    task_id: String,
+    state: String,
+}
+
+async fn update_state(call: Call) -> Outcome {
+    let args: StateArgs = call.read()?;
+    let task = call.task("task_id", &args.task_id)?;
+    let params = UpdateTask {
+        state: Some(args.state),
+        ..UpdateTask::default()
     };
     let updated = call.board.task_update(&call.actor, task, params).await?;
     Ok(without_description(&updated))

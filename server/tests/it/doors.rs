@@ -44,8 +44,27 @@ const ROUTES: &[(&str, Access)] = &[
     ("GET /api/v1/workspaces/{id}/workflows", Access::Operator),
     ("GET /api/v1/workspaces/{id}/tasks", Access::Operator),
     ("GET /api/v1/workspaces/{id}/board", Access::Operator),
+    (
+        "PUT /api/v1/workspaces/{id}/workflows/reorder",
+        Access::Operator,
+    ),
+    (
+        "POST /api/v1/workspaces/{id}/workflows/import",
+        Access::Operator,
+    ),
+    ("GET /api/v1/workflows/{id}/export", Access::Operator),
+    ("POST /api/v1/workflows", Access::Operator),
     ("GET /api/v1/workflows/{id}", Access::Operator),
+    ("PATCH /api/v1/workflows/{id}", Access::Operator),
+    ("DELETE /api/v1/workflows/{id}", Access::Operator),
+    (
+        "PUT /api/v1/workflows/{id}/workflow/steps/reorder",
+        Access::Operator,
+    ),
+    ("POST /api/v1/workflow/steps", Access::Operator),
     ("PATCH /api/v1/workflow/steps/{id}", Access::Operator),
+    ("PUT /api/v1/workflow/steps/{id}", Access::Operator),
+    ("DELETE /api/v1/workflow/steps/{id}", Access::Operator),
     ("POST /api/v1/tasks", Access::Operator),
     ("GET /api/v1/tasks/{id}", Access::Operator),
     ("PATCH /api/v1/tasks/{id}", Access::Operator),
@@ -77,6 +96,20 @@ const ROUTES: &[(&str, Access)] = &[
     ("GET /api/v1/tasks/{id}/walkthrough", Access::Operator),
     ("DELETE /api/v1/tasks/{id}/walkthrough", Access::Operator),
     ("GET /api/v1/tasks/{id}/review-findings", Access::Operator),
+    ("GET /api/v1/tasks/{id}/documents", Access::Operator),
+    (
+        "GET /api/v1/tasks/{id}/documents/{document_key}",
+        Access::Operator,
+    ),
+    (
+        "PUT /api/v1/tasks/{id}/documents/{document_key}",
+        Access::Operator,
+    ),
+    (
+        "DELETE /api/v1/tasks/{id}/documents/{document_key}",
+        Access::Operator,
+    ),
+    ("GET /api/v1/tasks/{id}/step-decisions", Access::Operator),
     (
         "POST /api/v1/review-findings/{id}/resolve",
         Access::Operator,
@@ -117,6 +150,8 @@ const ROUTES: &[(&str, Access)] = &[
     ("POST /api/v1/agents", Access::Operator),
     ("GET /api/v1/agent-profiles", Access::Operator),
     ("POST /api/v1/agent-profiles", Access::Operator),
+    ("PATCH /api/v1/agent-profiles/{id}", Access::Operator),
+    ("DELETE /api/v1/agent-profiles/{id}", Access::Operator),
     ("POST /api/v1/demo", Access::Operator),
     ("GET /api/v1/events", Access::Operator),
     ("GET /api/v1/openapi.json", Access::Operator),
@@ -125,12 +160,20 @@ const ROUTES: &[(&str, Access)] = &[
 /// Who is given a tool.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Given {
-    /// Sessions on tasks, and outside clients.
+    /// Sessions on tasks, sessions that set the board up, and outside clients.
     Everybody,
+    /// Sessions on tasks, and outside clients.
+    SessionsAndOutside,
+    /// Sessions that set the board up, and outside clients.
+    Configurers,
     /// Outside clients alone.
     Outside,
     /// Sessions on tasks.
     Sessions,
+    /// Sessions on tasks, and on those beside the board.
+    SessionsAndOffice,
+    /// Sessions on tasks beside the board.
+    Office,
     /// Sessions on tasks that are not in autopilot mode.
     NormalTasks,
     /// Sessions on autopilot tasks with a parent.
@@ -150,34 +193,59 @@ const TOOLS: &[(&str, Given)] = &[
     ("list_workflow_steps_kandev", Given::Everybody),
     ("list_tasks_kandev", Given::Everybody),
     ("list_agents_kandev", Given::Everybody),
-    ("create_task_kandev", Given::Everybody),
-    ("update_task_kandev", Given::Everybody),
+    ("create_task_kandev", Given::SessionsAndOutside),
+    ("update_task_kandev", Given::SessionsAndOutside),
     ("move_task_kandev", Given::Everybody),
-    ("add_task_dependency_kandev", Given::Everybody),
-    ("remove_task_dependency_kandev", Given::Everybody),
+    ("add_task_dependency_kandev", Given::SessionsAndOutside),
+    ("remove_task_dependency_kandev", Given::SessionsAndOutside),
     ("archive_task_kandev", Given::Everybody),
     ("delete_task_kandev", Given::Everybody),
     ("stop_task_kandev", Given::Sessions),
-    ("list_related_tasks_kandev", Given::Sessions),
+    ("list_related_tasks_kandev", Given::SessionsAndOffice),
     ("message_task_kandev", Given::Sessions),
     ("spawn_session_kandev", Given::Sessions),
-    ("list_task_sessions_kandev", Given::Everybody),
+    ("list_task_sessions_kandev", Given::SessionsAndOutside),
     ("get_task_conversation_kandev", Given::Everybody),
-    ("step_complete_kandev", Given::Sessions),
-    ("create_task_plan_kandev", Given::Sessions),
-    ("get_task_plan_kandev", Given::Sessions),
-    ("update_task_plan_kandev", Given::Sessions),
-    ("edit_task_plan_kandev", Given::Sessions),
-    ("delete_task_plan_kandev", Given::Sessions),
-    ("list_task_plan_revisions_kandev", Given::Sessions),
-    ("get_task_plan_revision_kandev", Given::Sessions),
-    ("restore_task_plan_revision_kandev", Given::Sessions),
+    ("update_task_state_kandev", Given::Configurers),
+    ("create_workflow_kandev", Given::Configurers),
+    ("update_workflow_kandev", Given::Configurers),
+    ("delete_workflow_kandev", Given::Configurers),
+    ("import_workflow_kandev", Given::Configurers),
+    ("export_workflow_kandev", Given::Configurers),
+    ("create_workflow_step_kandev", Given::Configurers),
+    ("update_workflow_step_kandev", Given::Configurers),
+    ("delete_workflow_step_kandev", Given::Configurers),
+    ("reorder_workflow_steps_kandev", Given::Configurers),
+    ("create_agent_profile_kandev", Given::Configurers),
+    ("list_agent_profiles_kandev", Given::Configurers),
+    ("update_agent_profile_kandev", Given::Configurers),
+    ("delete_agent_profile_kandev", Given::Configurers),
+    ("list_pending_questions_kandev", Given::Outside),
+    ("answer_question_kandev", Given::Outside),
+    ("list_pending_agent_permissions_kandev", Given::Outside),
+    ("resolve_agent_permission_kandev", Given::Outside),
+    ("step_complete_kandev", Given::SessionsAndOffice),
+    ("create_task_plan_kandev", Given::SessionsAndOffice),
+    ("get_task_plan_kandev", Given::SessionsAndOffice),
+    ("update_task_plan_kandev", Given::SessionsAndOffice),
+    ("edit_task_plan_kandev", Given::SessionsAndOffice),
+    ("delete_task_plan_kandev", Given::SessionsAndOffice),
+    ("list_task_plan_revisions_kandev", Given::SessionsAndOffice),
+    ("get_task_plan_revision_kandev", Given::SessionsAndOffice),
+    (
+        "restore_task_plan_revision_kandev",
+        Given::SessionsAndOffice,
+    ),
     ("show_walkthrough_kandev", Given::Sessions),
     ("get_walkthrough_kandev", Given::Sessions),
     ("delete_walkthrough_kandev", Given::Sessions),
     ("publish_review_findings_kandev", Given::Sessions),
-    ("show_rich_output_kandev", Given::Sessions),
+    ("show_rich_output_kandev", Given::SessionsAndOffice),
     ("get_diagnostic_bundle_kandev", Given::Sessions),
+    ("list_task_documents_kandev", Given::Office),
+    ("get_task_document_kandev", Given::Office),
+    ("write_task_document_kandev", Given::Office),
+    ("record_step_decision_kandev", Given::Office),
     ("ask_user_question_kandev", Given::NormalTasks),
     ("ask_parent_question_kandev", Given::AutopilotChildren),
     ("set_task_title_kandev", Given::TitleOwner),
@@ -186,6 +254,7 @@ const TOOLS: &[(&str, Given)] = &[
 /// An address of the route with something in the place of what varies.
 fn address(path: &str) -> String {
     path.replace("{job_id}", "7")
+        .replace("{document_key}", "notes")
         .replace("/hints", "/hints?wait=0")
         .replace("{id}", &TaskId::new().to_string())
         .replace("{depends_on}", &TaskId::new().to_string())
@@ -332,29 +401,66 @@ async fn every_tool_has_a_case_and_keeps_it() {
         .task(json!({"auto_title": true, "description": "Do it."}))
         .await;
     let owner = Agent::launch(&app, crate::support::id(&titled["id"])).await;
+    let setup = app
+        .task(json!({"title": "Set up", "description": "Do it.", "purpose": "configuration"}))
+        .await;
+    let setup = Agent::launch(&app, crate::support::id(&setup["id"])).await;
+    let office = app
+        .task(json!({"title": "Office", "description": "Do it.", "purpose": "office"}))
+        .await;
+    let office = Agent::launch(&app, crate::support::id(&office["id"])).await;
     let outside = app.access_token().await;
-    let holders: [(&str, &str, &[Given]); 4] = [
+    let holders: [(&str, &str, &[Given]); 6] = [
         (
             "an outside client",
             &outside,
-            &[Given::Everybody, Given::Outside],
+            &[
+                Given::Everybody,
+                Given::SessionsAndOutside,
+                Given::Configurers,
+                Given::Outside,
+            ],
         ),
         (
             "a normal task",
             &parent.token,
-            &[Given::Everybody, Given::Sessions, Given::NormalTasks],
+            &[
+                Given::Everybody,
+                Given::SessionsAndOutside,
+                Given::Sessions,
+                Given::SessionsAndOffice,
+                Given::NormalTasks,
+            ],
         ),
         (
             "an autopilot child",
             &child.token,
-            &[Given::Everybody, Given::Sessions, Given::AutopilotChildren],
+            &[
+                Given::Everybody,
+                Given::SessionsAndOutside,
+                Given::Sessions,
+                Given::SessionsAndOffice,
+                Given::AutopilotChildren,
+            ],
+        ),
+        (
+            "a session that sets the board up",
+            &setup.token,
+            &[Given::Everybody, Given::Configurers, Given::NormalTasks],
+        ),
+        (
+            "a task beside the board",
+            &office.token,
+            &[Given::SessionsAndOffice, Given::Office, Given::NormalTasks],
         ),
         (
             "a title's owner",
             &owner.token,
             &[
                 Given::Everybody,
+                Given::SessionsAndOutside,
                 Given::Sessions,
+                Given::SessionsAndOffice,
                 Given::NormalTasks,
                 Given::TitleOwner,
             ],

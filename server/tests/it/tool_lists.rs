@@ -25,6 +25,14 @@ async fn lists_of_all_profiles() {
         .await;
     let root = Agent::launch(&app, id(&root["id"])).await;
     let owner = titled(&app).await;
+    let setup = app
+        .task(json!({"title": "Set up", "description": "Do it.", "purpose": "configuration"}))
+        .await;
+    let setup = Agent::launch(&app, id(&setup["id"])).await;
+    let office = app
+        .task(json!({"title": "Office", "description": "Do it.", "purpose": "office"}))
+        .await;
+    let office = Agent::launch(&app, id(&office["id"])).await;
     let outside = app.access_token().await;
     let mut lists = serde_json::Map::new();
     for (name, token) in [
@@ -32,6 +40,8 @@ async fn lists_of_all_profiles() {
         ("autopilot child", &child.token),
         ("autopilot root", &root.token),
         ("owner of the title", &owner.token),
+        ("session that sets the board up", &setup.token),
+        ("task beside the board", &office.token),
         ("outside client", &outside),
     ] {
         let names = Client::connect(&app, token).await.tool_names().await;
@@ -40,9 +50,17 @@ async fn lists_of_all_profiles() {
     insta::with_settings!({sort_maps => true}, { insta::assert_json_snapshot!("names", lists) });
 
     let mut tools: Vec<Value> = Vec::new();
-    for agent in [&owner, &child] {
-        for tool in agent.connect(&app).await.tools().await {
-            if !tools.iter().any(|known| known["name"] == *tool.name) {
+    for token in [
+        &owner.token,
+        &child.token,
+        &setup.token,
+        &office.token,
+        &outside,
+    ] {
+        for tool in Client::connect(&app, token).await.tools().await {
+            if tool.name.ends_with("_kandev")
+                && !tools.iter().any(|known| known["name"] == *tool.name)
+            {
                 tools.push(serde_json::to_value(tool).unwrap());
             }
         }

@@ -69,7 +69,7 @@ pub fn slot_of(tasks: &[TaskView], id: TaskId) -> Option<Slot> {
 pub(crate) mod tests {
     use super::*;
     use domain::ids::{WorkflowId, WorkspaceId};
-    use domain::task::{Origin, TaskState, TitleMode};
+    use domain::task::{Origin, Purpose, TaskState, TitleMode};
     use domain::time::Timestamp;
     use domain::view::Revision;
 
@@ -97,6 +97,7 @@ pub(crate) mod tests {
             start_when_unblocked: false,
             parent_id: None,
             autopilot: false,
+            purpose: Purpose::Work,
             origin: Origin::Manual,
             external_id: None,
             title_mode: TitleMode::Settled,

@@ -23,6 +23,7 @@ fn profile(agent_id: AgentId, name: &str) -> CreateProfile {
         model: Some("  ".to_owned()),
         mode: Some("plan".to_owned()),
         passthrough: false,
+        auto_approve: false,
     }
 }
 

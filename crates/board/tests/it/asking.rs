@@ -514,6 +514,7 @@ store::on_both_engines! {
             model: None,
             mode: None,
             passthrough: true,
+            auto_approve: false,
         };
         let terminal = world.board().profile_create(&operator, terminal).await.unwrap().id;
         let parent = world.resting("Parent").await;

@@ -14,7 +14,7 @@ store::on_both_engines! {
         let world = World::new(db).await;
         let operator = Actor::Operator;
         let agent = world.board().agent_list(&operator).await.unwrap()[0].id;
-        let terminal = CreateProfile { agent_id: agent, name: "Terminal".to_owned(), model: None, mode: None, passthrough: true };
+        let terminal = CreateProfile { agent_id: agent, name: "Terminal".to_owned(), model: None, mode: None, passthrough: true, auto_approve: false };
         let terminal = world.board().profile_create(&operator, terminal).await.unwrap().id;
         let parent = world.resting("Parent").await;
         for (autopilot, below, passthrough, expected) in [

@@ -38,6 +38,7 @@ async fn profile(world: &World, name: &str) -> domain::ids::ProfileId {
         model: None,
         mode: None,
         passthrough: false,
+        auto_approve: false,
     };
     board
         .profile_create(&Actor::Operator, params)

@@ -157,7 +157,7 @@ store::on_both_engines! {
     async fn a_step_with_a_profile_of_its_own_works_in_a_session_of_its_own(db: TestDb) {
         let world = World::new(db).await;
         let agents = world.board().agent_list(&OPERATOR).await.unwrap();
-        let profile = CreateProfile { agent_id: agents[0].id, name: "Reviewer".to_owned(), model: None, mode: None, passthrough: false };
+        let profile = CreateProfile { agent_id: agents[0].id, name: "Reviewer".to_owned(), model: None, mode: None, passthrough: false, auto_approve: false };
         let profile = world.board().profile_create(&OPERATOR, profile).await.unwrap().id;
         events(&world, "Review", |e| e.on_enter = vec![EnterAction::AutoStartAgent]).await;
         world.execute(&format!("update steps set agent_profile_id = '{profile}', prompt = 'Review.' where id = '{}'", world.step("Review"))).await;

@@ -24,6 +24,7 @@ async fn terminal(world: &World) -> ProfileId {
         model: None,
         mode: None,
         passthrough: true,
+        auto_approve: false,
     };
     world
         .board()
@@ -215,7 +216,7 @@ store::on_both_engines! {
         let agent = world.board().agent_list(&Actor::Operator).await.unwrap()[0].id;
         let mut profiles = Vec::new();
         for name in ["step", "workflow", "explicit", "parent"] {
-            let params = CreateProfile { agent_id: agent, name: name.to_owned(), model: None, mode: None, passthrough: false };
+            let params = CreateProfile { agent_id: agent, name: name.to_owned(), model: None, mode: None, passthrough: false, auto_approve: false };
             profiles.push(world.board().profile_create(&Actor::Operator, params).await.unwrap().id);
         }
         let [step, workflow, explicit, parents] = profiles[..] else { panic!("four profiles") };

@@ -82,6 +82,7 @@ mod tests {
             model: None,
             mode: None,
             passthrough,
+            auto_approve: false,
             created_at: AT,
             updated_at: AT,
         }

@@ -1,9 +1,12 @@
-use crate::world::{UNICODE, World, agent, assert_unique, at, profile, read, write};
-use domain::agent::{Agent, AgentProfile};
+use crate::world::{
+    UNICODE, World, agent, assert_invariant, assert_unique, at, profile, read, write,
+};
+use domain::agent::{Agent, AgentProfile, ProfileUse};
 use domain::ids::{AgentId, ProfileId};
 use std::collections::BTreeMap;
 use store::agents::{
-    find, find_profile, insert, insert_profile, list, profiles, set_supports_mcp, update_command,
+    delete_profile, find, find_profile, insert, insert_profile, list, profile_use, profiles,
+    set_supports_mcp, update_command, update_profile,
 };
 
 store::on_both_engines! {
@@ -75,6 +78,7 @@ store::on_both_engines! {
             model: Some(UNICODE.to_owned()),
             mode: Some("plan".to_owned()),
             passthrough: true,
+            auto_approve: true,
             created_at: at(1),
             updated_at: at(2),
             ..profile(world.agent.id, UNICODE)
@@ -97,5 +101,37 @@ store::on_both_engines! {
         assert_unique(
             write(&db.store, async |tx| insert_profile(tx, &profile(other.id, &world.profile.name)).await).await,
         );
+    }
+
+    async fn an_update_of_a_profile_writes_all_that_may_change(db: TestDb) {
+        let world = World::new(&db).await;
+        let other = profile(world.agent.id, "Other");
+        write(&db.store, async |tx| insert_profile(tx, &other).await).await.unwrap();
+        let wanted = AgentProfile {
+            name: UNICODE.to_owned(),
+            model: Some("opus".to_owned()),
+            mode: Some("plan".to_owned()),
+            auto_approve: true,
+            updated_at: at(5),
+            ..other.clone()
+        };
+        write(&db.store, async |tx| update_profile(tx, &wanted).await).await.unwrap();
+        assert_eq!(read(&db.store, async |db| profiles(db).await).await, [world.profile.clone(), wanted.clone()]);
+        let taken = AgentProfile { name: world.profile.name.clone(), ..wanted };
+        assert_unique(write(&db.store, async |tx| update_profile(tx, &taken).await).await);
+    }
+
+    async fn a_profile_goes_when_no_session_ran_with_it(db: TestDb) {
+        let world = World::new(&db).await;
+        let task = world.put_task(domain::task::Task { agent_profile_id: Some(world.profile.id), ..world.task() }).await;
+        world.add_session(&task).await;
+        let used = read(&db.store, async |db| profile_use(db, world.profile.id).await).await;
+        assert_eq!(used, ProfileUse { sessions: 1, tasks: 1, steps: 0, workflows: 0 });
+        assert_invariant(write(&db.store, async |tx| delete_profile(tx, world.profile.id).await).await);
+        let other = profile(world.agent.id, "Other");
+        write(&db.store, async |tx| insert_profile(tx, &other).await).await.unwrap();
+        assert_eq!(read(&db.store, async |db| profile_use(db, other.id).await).await, ProfileUse::default());
+        write(&db.store, async |tx| delete_profile(tx, other.id).await).await.unwrap();
+        assert_eq!(read(&db.store, async |db| profiles(db).await).await, [world.profile]);
     }
 }

@@ -1,10 +1,10 @@
 use crate::world::{UNICODE, World, assert_invariant, assert_unique, at, bundle, read, write};
-use domain::clarification::{Claim, Clarification, ClarificationStatus};
+use domain::clarification::{Claim, Clarification, ClarificationStatus, Cursor};
 use domain::ids::{ClarificationId, PromptId, SessionId, TaskId, TurnId};
 use serde_json::json;
 use store::clarifications::{
-    abandoned, claimed_by, detach, find, insert, open_of_all, open_of_session, open_of_task,
-    set_disconnected, update_if,
+    PendingFilter, abandoned, claimed_by, detach, find, insert, open_of_all, open_of_session,
+    open_of_task, pending_page, set_disconnected, update_if,
 };
 use store::{Store, Write};
 
@@ -196,5 +196,43 @@ store::on_both_engines! {
         assert_eq!(all, expected);
         assert!(of_session(SessionId::new()).await.is_empty());
         assert!(of_task(TaskId::new()).await.is_empty());
+    }
+
+    async fn pending_bundles_come_in_pages_oldest_first(db: TestDb) {
+        let world = World::new(&db).await;
+        let other = World::beside(&db, "Other").await;
+        let mut asked = Vec::new();
+        for (world, millis) in [(&world, 3), (&other, 1), (&world, 2), (&world, 2)] {
+            let task = world.add_task().await;
+            let session = world.add_session(&task).await;
+            let bundle = Clarification { created_at: at(millis), ..bundle(&session, "key") };
+            write(&db.store, async |tx| insert(tx, &bundle).await).await.unwrap();
+            asked.push(bundle);
+        }
+        let mut ended = asked[0].clone();
+        ended.id = ClarificationId::new();
+        ended.request_key = "ended".to_owned();
+        ended.status = ClarificationStatus::Expired;
+        ended.resolved_at = Some(at(4));
+        write(&db.store, async |tx| insert(tx, &ended).await).await.unwrap();
+        asked.sort_by_key(|bundle| (bundle.created_at, bundle.id.to_string()));
+        let page = async |filter: PendingFilter| read(&db.store, async |db| pending_page(db, &filter).await).await;
+        let all = PendingFilter { limit: 10, ..PendingFilter::default() };
+        assert_eq!(page(all.clone()).await, asked);
+        let mut paged = Vec::new();
+        let mut after = None;
+        loop {
+            let found = page(PendingFilter { limit: 1, after, ..PendingFilter::default() }).await;
+            let Some(last) = found.last() else { break };
+            after = Some(Cursor { at: last.created_at, id: last.id });
+            paged.extend(found);
+        }
+        assert_eq!(paged, asked, "also those of one moment");
+        let own = page(PendingFilter { workspaces: Some(vec![other.workspace.id]), ..all.clone() }).await;
+        assert_eq!(own, asked[..1]);
+        let both = vec![other.workspace.id, world.workspace.id];
+        assert_eq!(page(PendingFilter { workspaces: Some(both), ..all.clone() }).await.len(), 4);
+        assert!(page(PendingFilter { workspaces: Some(Vec::new()), ..all.clone() }).await.is_empty());
+        assert_eq!(page(PendingFilter { since: Some(at(3)), ..all }).await, asked[3..]);
     }
 }

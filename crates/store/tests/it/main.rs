@@ -10,6 +10,7 @@ mod agents;
 mod clarifications;
 mod coverage;
 mod dependencies;
+mod documents;
 mod effects;
 mod events;
 mod full_disk;

@@ -7,6 +7,7 @@ use crate::world::{
 };
 use domain::clarification::ClarificationStatus;
 use domain::dependency::LaunchIntent;
+use domain::document::Decision;
 use domain::effect::EffectKind;
 use domain::event::{EventKind, NewEvent};
 use domain::job::effects::{Confirmation, ConsentOutcome, ToolCallState};
@@ -19,7 +20,7 @@ use domain::queue::{Lane, QueuedBy, QueuedState};
 use domain::review::{FindingStatus, Severity, Side};
 use domain::run::{ErrorCategory, RunStatus, TerminalReason};
 use domain::session::{FreshStart, SessionState};
-use domain::task::{Origin, Priority, TaskState, TitleMode};
+use domain::task::{Origin, Priority, Purpose, TaskState, TitleMode};
 use domain::turn::TurnState;
 use domain::view::DeliveryStatus;
 use domain::workflow::{MoveTrigger, Mover, StageType};
@@ -49,6 +50,7 @@ fn words() -> BTreeMap<(&'static str, &'static str), BTreeSet<&'static str>> {
         (("tasks", "state"), of!(TaskState)),
         (("tasks", "priority"), of!(Priority)),
         (("tasks", "origin"), of!(Origin)),
+        (("tasks", "purpose"), of!(Purpose)),
         (("tasks", "title_mode"), of!(TitleMode)),
         (("sessions", "state"), of!(SessionState)),
         (("turns", "state"), of!(TurnState)),
@@ -72,6 +74,8 @@ fn words() -> BTreeMap<(&'static str, &'static str), BTreeSet<&'static str>> {
         (("effects", "kind"), of!(EffectKind)),
         (("events", "kind"), of!(EventKind)),
         (("plans", "created_by"), of!(PlanAuthorKind)),
+        (("task_documents", "author_kind"), of!(PlanAuthorKind)),
+        (("step_decisions", "decision"), of!(Decision)),
         (("plan_revisions", "author_kind"), of!(PlanAuthorKind)),
         (("review_findings", "side"), of!(Side)),
         (("review_findings", "severity"), of!(Severity)),

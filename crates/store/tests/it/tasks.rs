@@ -6,7 +6,7 @@ use domain::effect::EffectKind;
 use domain::ids::{StepId, TaskId};
 use domain::queue::{Lane, QueuedPrompt, QueuedState};
 use domain::session::{Session, SessionState};
-use domain::task::{Origin, Priority, Task, TaskState, TitleMode};
+use domain::task::{Origin, Priority, Purpose, Task, TaskState, TitleMode};
 use domain::workflow::{MoveTrigger, Mover};
 use std::slice::from_ref;
 use store::tasks::{
@@ -35,6 +35,7 @@ async fn whole_task(world: &World) -> Task {
         queued_at: Some(at(5)),
         parent_id: Some(parent.id),
         autopilot: true,
+        purpose: Purpose::Office,
         origin: Origin::AgentCreated,
         external_id: Some(UNICODE.to_owned()),
         title_mode: TitleMode::Claimed,
@@ -90,6 +91,7 @@ store::on_both_engines! {
         // What is fixed at creation keeps its value whatever the struct says.
         let expected = Task {
             autopilot: before.autopilot,
+            purpose: before.purpose,
             origin: before.origin,
             external_id: before.external_id.clone(),
             created_at: before.created_at,

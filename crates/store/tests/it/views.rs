@@ -42,6 +42,7 @@ fn bare_view(task: &Task) -> TaskView {
         start_when_unblocked: false,
         parent_id: task.parent_id,
         autopilot: task.autopilot,
+        purpose: task.purpose,
         origin: task.origin,
         external_id: task.external_id.clone(),
         title_mode: task.title_mode,

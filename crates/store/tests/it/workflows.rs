@@ -8,9 +8,9 @@ use domain::workflow::{
 };
 use std::slice::from_ref;
 use store::workflows::{
-    StepSignal, StepTransition, automatic_moves_since, clear_signals, fed_by, find, find_step,
-    insert, insert_signal, insert_step, list, record_transition, signal, steps, update_step,
-    was_done,
+    StepSignal, StepTransition, automatic_moves_since, cards, cards_of_step, clear_signals,
+    clear_start, delete, delete_step, fed_by, find, find_step, insert, insert_signal, insert_step,
+    list, place, place_steps, record_transition, signal, steps, update, update_step, was_done,
 };
 
 store::on_both_engines! {
@@ -89,8 +89,12 @@ store::on_both_engines! {
 
     async fn an_update_of_a_step_writes_all_that_may_change(db: TestDb) {
         let world = World::new(&db).await;
-        let before = world.steps[1].clone();
+        let before = world.steps[2].clone();
+        write(&db.store, async |tx| clear_start(tx, world.workflow.id).await).await.unwrap();
+        let plain = Step { is_start_step: false, ..world.steps[1].clone() };
+        assert_eq!(read(&db.store, async |db| find_step(db, plain.id).await).await.as_ref(), Some(&plain));
         let wanted = Step {
+            is_start_step: true,
             name: UNICODE.to_owned(),
             color: "done".to_owned(),
             prompt: UNICODE.to_owned(),
@@ -108,9 +112,64 @@ store::on_both_engines! {
         };
         write(&db.store, async |tx| update_step(tx, &wanted).await).await.unwrap();
         let stored = read(&db.store, async |db| steps(db, world.workflow.id).await).await;
-        assert_eq!(stored, [world.steps[0].clone(), wanted, world.steps[2].clone(), world.steps[3].clone()]);
+        assert_eq!(stored, [world.steps[0].clone(), plain.clone(), wanted, world.steps[3].clone()]);
+        let second = Step { is_start_step: true, ..plain };
+        assert_unique(write(&db.store, async |tx| update_step(tx, &second).await).await);
         let negative = Step { wip_limit: -1, ..before };
         assert_invariant(write(&db.store, async |tx| update_step(tx, &negative).await).await);
+    }
+
+    async fn an_update_of_a_workflow_writes_all_that_may_change(db: TestDb) {
+        let world = World::new(&db).await;
+        let wanted = Workflow {
+            name: UNICODE.to_owned(),
+            description: UNICODE.to_owned(),
+            prompt: UNICODE.to_owned(),
+            agent_profile_id: Some(world.profile.id),
+            hidden: true,
+            updated_at: at(9),
+            ..world.workflow.clone()
+        };
+        write(&db.store, async |tx| update(tx, &wanted).await).await.unwrap();
+        assert_eq!(read(&db.store, async |db| find(db, wanted.id).await).await.as_ref(), Some(&wanted));
+    }
+
+    async fn orders_are_written_as_they_are_named(db: TestDb) {
+        let world = World::new(&db).await;
+        let order: Vec<StepId> = [3, 1, 0, 2].map(|at: usize| world.steps[at].id).to_vec();
+        let other = workflow(world.workspace.id, "Another");
+        write(&db.store, async |tx| {
+            insert(tx, &other).await?;
+            place_steps(tx, &[]).await?;
+            place_steps(tx, &order).await?;
+            place(tx, &[other.id, world.workflow.id]).await
+        })
+        .await
+        .unwrap();
+        let stored = read(&db.store, async |db| steps(db, world.workflow.id).await).await;
+        assert_eq!(stored.iter().map(|step| step.id).collect::<Vec<_>>(), order);
+        assert_eq!(stored.iter().map(|step| step.position).collect::<Vec<_>>(), [0, 1, 2, 3]);
+        let listed = read(&db.store, async |db| list(db, world.workspace.id).await).await;
+        assert_eq!(listed.iter().map(|w| w.id).collect::<Vec<_>>(), [other.id, world.workflow.id]);
+    }
+
+    async fn what_holds_cards_stays(db: TestDb) {
+        let world = World::new(&db).await;
+        let (full, awaited, empty) = (world.steps[0].id, world.steps[1].id, world.steps[3].id);
+        let card = world.task();
+        world.put_task(domain::task::Task { queued_for_step_id: Some(awaited), archived_at: Some(at(1)), ..card }).await;
+        let counted = async |step| read(&db.store, async |db| cards_of_step(db, step).await).await;
+        assert_eq!((counted(full).await, counted(awaited).await, counted(empty).await), (1, 1, 0));
+        assert_eq!(read(&db.store, async |db| cards(db, world.workflow.id).await).await, 1);
+        assert_invariant(write(&db.store, async |tx| delete_step(tx, full).await).await);
+        assert_invariant(write(&db.store, async |tx| delete(tx, world.workflow.id).await).await);
+        write(&db.store, async |tx| delete_step(tx, empty).await).await.unwrap();
+        assert_eq!(read(&db.store, async |db| steps(db, world.workflow.id).await).await.len(), 3);
+        let other = workflow(world.workspace.id, "Another");
+        write(&db.store, async |tx| insert(tx, &other).await).await.unwrap();
+        assert_eq!(read(&db.store, async |db| cards(db, other.id).await).await, 0);
+        write(&db.store, async |tx| delete(tx, other.id).await).await.unwrap();
+        assert_eq!(read(&db.store, async |db| find(db, other.id).await).await, None);
     }
 
     async fn a_move_is_done_once(db: TestDb) {

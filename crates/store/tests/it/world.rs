@@ -12,7 +12,7 @@ use domain::question::{ParentQuestion, Question, QuestionOption, QuestionStatus}
 use domain::queue::{Lane, QueuedBy, QueuedPrompt, QueuedState};
 use domain::receipt::Receipt;
 use domain::session::{FreshStart, Session, SessionState};
-use domain::task::{Origin, Task, TaskState, TitleMode};
+use domain::task::{Origin, Purpose, Task, TaskState, TitleMode};
 use domain::time::Timestamp;
 use domain::turn::{Turn, TurnState};
 use domain::view::{DeliveryStatus, WorkspaceView};
@@ -152,6 +152,7 @@ impl World {
             queued_at: None,
             parent_id: None,
             autopilot: false,
+            purpose: Purpose::Work,
             origin: Origin::Manual,
             external_id: None,
             title_mode: TitleMode::Settled,
@@ -338,6 +339,7 @@ pub(crate) fn profile(agent: AgentId, name: &str) -> AgentProfile {
         model: None,
         mode: None,
         passthrough: false,
+        auto_approve: false,
         created_at: at(0),
         updated_at: at(0),
     }
