@@ -18,11 +18,14 @@ pub fn PageTitle(
     let locale = use_locale();
     let NeedsOperator(count) = expect_context();
     let whole = move || title(count.get(), &text.get(), t!(locale, shell.product));
-    // The server writes the head of the document when the body is done, and by then what a page is made of may have been put away by
-    // another thread. So there the title is a text as soon as the page is made.
-    #[cfg(feature = "ssr")]
-    let whole = untrack(whole);
-    view! { <Title text=whole/> }
+    // The document reads its title when it likes: on the server when the body is done, in the browser also once the page has gone
+    // and what it is made of with it. So it reads a text that nobody puts away, and the page keeps that current while it lives.
+    let shown = ArcRwSignal::new(untrack(&whole));
+    Effect::new({
+        let shown = shown.clone();
+        move |_| shown.set(whole())
+    });
+    view! { <Title text=move || shown.get()/> }
 }
 
 fn title(count: usize, page: &str, product: &str) -> String {

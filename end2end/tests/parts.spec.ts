@@ -77,3 +77,26 @@ test("dialogs that are to come while the page is offline come when it is back, a
     expect(fetched).toBe(1);
   }).toPass({ timeout: 30_000 });
 });
+
+test("every way out of a task's page leads on, and back", async ({ page, api }) => {
+  const task = await createTask(api, { title: "Come and go", start_agent: false });
+  const other = await createTask(api, { title: "Somewhere else", start_agent: false });
+  await page.goto(`/tasks/${task.id}`);
+  await hydrated(page);
+  const composer = page.getByTestId("chat-input");
+  await expect(composer).toBeVisible();
+
+  await page.getByRole("link", { name: other.title }).first().click();
+  await expect(page).toHaveTitle(/Somewhere else/);
+  await expect(page.getByRole("heading", { name: other.title })).toBeVisible();
+  for (const path of ["/inbox", "/assistant", "/jobs", "/settings", "/"]) {
+    await page.locator(`a[href="${path}"]:visible`).first().click();
+    await expect(page).toHaveURL(path);
+    await expect(composer).toHaveCount(path === "/assistant" ? 1 : 0);
+    await page.goBack();
+    await expect(page).toHaveTitle(/Somewhere else/);
+    await expect(composer).toBeVisible();
+  }
+  await page.goBack();
+  await expect(page).toHaveTitle(/Come and go/);
+});

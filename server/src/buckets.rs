@@ -7,8 +7,11 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 use tokio::time::Instant;
 
-/// Entries beyond which those that say nothing any more are dropped.
+/// Entries beyond which those that say nothing any more are dropped, and whoever is new shares one bucket with all others that are.
 const MANY: usize = 10_000;
+
+/// Whose bucket that is. No user and no name is called nothing but this.
+const CROWD: &str = "\0";
 
 /// Buckets of one size.
 #[derive(Debug)]
@@ -44,6 +47,8 @@ impl Buckets {
         if held.len() > MANY {
             held.retain(|_, bucket| self.tokens(bucket, now) < self.full);
         }
+        let crowd = held.len() > MANY && !held.contains_key(who);
+        let who = if crowd { CROWD } else { who };
         let bucket = held.entry(who.to_owned()).or_insert(Bucket {
             tokens: self.full,
             at: now,
@@ -93,6 +98,19 @@ mod tests {
         assert!(buckets.take("u", later).is_err());
         buckets.fill("u");
         assert_eq!(buckets.take("u", later), Ok(()));
+    }
+
+    #[test]
+    fn a_flood_of_names_takes_no_more_room_than_there_is() {
+        let buckets = Buckets::new(2, Duration::from_secs(60));
+        let now = Instant::now();
+        for n in 0..MANY + 1_000 {
+            let _ = buckets.take(&format!("u{n}"), now);
+        }
+        assert!(buckets.held.lock().unwrap().len() <= MANY + 2);
+        // Whoever is known keeps what is theirs.
+        assert_eq!(buckets.take("u0", now), Ok(()));
+        assert!(buckets.take("somebody new", now).is_err());
     }
 
     #[test]

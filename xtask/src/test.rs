@@ -208,7 +208,8 @@ fn tests(name: &str, selection: &[&str], cluster: Option<&Cluster>, long: bool) 
             cargo
                 .args(selection)
                 .args(["--no-fail-fast", "--no-tests", "pass"])
-                .args(["--profile", if long { "long" } else { "default" }]);
+                .args(["--profile", if long { "long" } else { "default" }])
+                .args(["--test-threads", &at_once().to_string()]);
             cargo
         }
         None => {
@@ -244,6 +245,12 @@ fn tests(name: &str, selection: &[&str], cluster: Option<&Cluster>, long: bool) 
         None if ended.success => Ok(Counts::default()),
         None => bail!("{name}: did not run"),
     }
+}
+
+/// Tests that run at once: more than there are processors, since most of a test is waiting for a database, an agent or a clock.
+fn at_once() -> usize {
+    let processors = std::thread::available_parallelism().map_or(1, usize::from);
+    processors + processors.div_ceil(2)
 }
 
 fn nextest() -> Option<PathBuf> {

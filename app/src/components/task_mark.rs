@@ -51,6 +51,8 @@ pub struct Facts {
     pub state: TaskState,
     /// The host went away in mid-turn and no session ran since.
     pub interrupted: bool,
+    /// What its agent did last came to nothing, and nobody has done anything about it since.
+    pub failed: bool,
     /// It stands in the last step of its workflow.
     pub on_last_step: bool,
 }
@@ -65,6 +67,7 @@ impl Facts {
             session: task.primary_session_state,
             state: task.state,
             interrupted: task.interrupted,
+            failed: task.error_message.is_some(),
             on_last_step: last_step == Some(task.workflow_step_id),
         }
     }
@@ -79,6 +82,7 @@ impl Facts {
             session: None,
             state: task.state,
             interrupted: false,
+            failed: false,
             on_last_step: false,
         }
     }
@@ -110,7 +114,9 @@ pub fn mark(facts: Facts) -> TaskMark {
     }
     match facts.state {
         TaskState::Completed => TaskMark::WorkflowComplete,
+        // Whoever puts a card at the end of its way has seen what became of it.
         TaskState::Review if facts.on_last_step => TaskMark::WorkflowComplete,
+        TaskState::Review if facts.failed => TaskMark::Failed,
         TaskState::Review => TaskMark::TurnFinished,
         TaskState::Failed => TaskMark::Failed,
         TaskState::Cancelled => TaskMark::Cancelled,
@@ -133,6 +139,7 @@ mod tests {
         session: None,
         state: TaskState::Todo,
         interrupted: false,
+        failed: false,
         on_last_step: false,
     };
 
@@ -143,6 +150,8 @@ mod tests {
         assert_eq!(mark(facts), TaskMark::Backlog);
         facts.state = TaskState::Review;
         assert_eq!(mark(facts), TaskMark::TurnFinished);
+        facts.failed = true;
+        assert_eq!(mark(facts), TaskMark::Failed);
         facts.on_last_step = true;
         assert_eq!(mark(facts), TaskMark::WorkflowComplete);
         facts.interrupted = true;

@@ -221,6 +221,7 @@ impl Board {
         work.detach_bundles(session.id).await?;
         if let TurnOutcome::Failed(message) = outcome {
             work.add_failure(&turn, message).await?;
+            session.error_message = Some(message.clone());
         }
 
         work.session(&mut session, SessionCommand::Settle).await?;

@@ -123,14 +123,14 @@ impl Board {
         })
         .await?;
         let Some((mut operator, kept)) = found.filter(|_| matches) else {
-            return Err(Refusal::unauthorized("name or password are not right: try again").into());
+            return Err(domain::operator::not_right().into());
         };
         let mut work = self.begin().await?;
         let now = work.now;
         // Since it was read the account may have gone or got another password.
         let still = store::operators::find(&mut work.tx, &name_key(name)).await?;
         if still.is_none_or(|(_, hash)| hash != kept) {
-            return Err(Refusal::unauthorized("name or password are not right: try again").into());
+            return Err(domain::operator::not_right().into());
         }
         store::operators::touch(&mut work.tx, operator.id, now).await?;
         work.commit().await?;

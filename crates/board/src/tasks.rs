@@ -593,13 +593,9 @@ impl Work {
         if let Some(reached) = scope(&mut self.tx, actor).await? {
             known.retain(|workspace| reached.contains(&workspace.id));
         }
-        match known.as_slice() {
-            [only] => Ok(only.id),
-            _ => Err(Refusal::validation(
-                "workspace_id is needed, since there is not exactly one workspace: list_workspaces_kandev shows them",
-            )
-            .into()),
-        }
+        // The oldest is the default: it is the one whose board is shown first.
+        let first = known.first().map(|workspace| workspace.id);
+        Ok(first.ok_or_else(|| Refusal::not_found("workspace"))?)
     }
 
     async fn resolve_workflow(

@@ -233,6 +233,16 @@ impl Work {
         session.completed_at = transition.next.is_terminal().then_some(self.now);
         if matches!(command, SessionCommand::Launch | SessionCommand::Resume) {
             session.started_at = session.started_at.or(Some(self.now));
+        }
+        // What went wrong is said until somebody has done something about it.
+        if matches!(
+            command,
+            SessionCommand::Launch
+                | SessionCommand::Resume
+                | SessionCommand::PromptAccepted
+                | SessionCommand::Stop
+                | SessionCommand::Complete
+        ) {
             session.error_message = None;
         }
         self.save_session(session).await?;

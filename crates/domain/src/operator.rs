@@ -88,6 +88,12 @@ pub fn name_key(name: &str) -> String {
     name.trim().to_lowercase()
 }
 
+/// The answer to a sign-in that failed: it does not say which of the two was wrong.
+#[must_use]
+pub fn not_right() -> Refusal {
+    Refusal::unauthorized("name or password are not right: try again")
+}
+
 /// Whether a password may be chosen.
 ///
 /// # Errors

@@ -11,7 +11,7 @@ use crate::buckets::Buckets;
 use board::{Actor, Board};
 use domain::error::{ErrorCode, Refusal};
 use domain::ids::OperatorId;
-use domain::operator::{OperatorView, SIGNED_IN_MS, name_key};
+use domain::operator::{self, MAX_NAME, OperatorView, SIGNED_IN_MS, name_key};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 use tokio::sync::Semaphore;
@@ -90,6 +90,10 @@ impl Accounts {
         name: &str,
         password: &str,
     ) -> Result<OperatorView, Refusal> {
+        if name.chars().count() > MAX_NAME {
+            // Nobody is called that, and what is refused is not to be remembered.
+            return Err(operator::not_right());
+        }
         let key = name_key(name);
         let now = Instant::now();
         self.names

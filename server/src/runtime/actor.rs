@@ -598,10 +598,7 @@ impl Actor {
                     .unwrap_or("end_turn")
                     .to_owned(),
             ),
-            AgentOutcome::Failed { message, .. } => TurnOutcome::Failed(format!(
-                "The agent answered with an error: {}",
-                sentence(&message)
-            )),
+            AgentOutcome::Failed { message, .. } => TurnOutcome::Failed(sentence(&message)),
         };
         self.end_turn(turn.id, &outcome).await;
     }
@@ -655,7 +652,7 @@ impl Actor {
             let words = if words.is_empty() {
                 String::new()
             } else {
-                format!(" Its last words: {words}.")
+                format!(" Its last words: {}", sentence(&words))
             };
             format!(
                 "The agent {exit} in the middle of its turn.{words} Resume the session to go on."

@@ -58,6 +58,11 @@ fn mark(session: &SessionView, asks_parent: bool) -> TaskMark {
         (Some(PendingAction::Clarification), _) => TaskMark::Question,
         (None, SessionState::Running) => TaskMark::Running,
         (None, SessionState::Starting) => TaskMark::Preparing,
+        (None, SessionState::WaitingForInput | SessionState::Idle)
+            if session.error_message.is_some() =>
+        {
+            TaskMark::Failed
+        }
         (None, SessionState::WaitingForInput | SessionState::Idle) => TaskMark::TurnFinished,
         (None, SessionState::Created) => TaskMark::Backlog,
         (None, SessionState::Completed) => TaskMark::WorkflowComplete,
