@@ -43,9 +43,9 @@ pub(crate) fn run(report: &Path) -> Result<()> {
                 json!({"sessionId": std::process::id().to_string()})
             }
             Some("session/prompt") => {
-                let text = message["params"]["prompt"][0]["text"]
-                    .as_str()
-                    .unwrap_or_default();
+                let blocks = message["params"]["prompt"].as_array().into_iter().flatten();
+                let texts: Vec<&str> = blocks.filter_map(|block| block["text"].as_str()).collect();
+                let text = &texts.join("\n");
                 let said = json!({
                     "prompt": line_of(text, "prompt_id: "),
                     "task": line_of(text, "task_id: "),

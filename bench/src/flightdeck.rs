@@ -157,22 +157,6 @@ impl Flightdeck {
         text(&made["token"])
     }
 
-    /// At most so many tasks work at once; the others wait in their step.
-    pub(crate) async fn admit_only(&self, limit: u32) -> Result<()> {
-        let workspaces = self.get("/workspaces").await?;
-        let workspace = text(&workspaces["workspaces"][0]["id"])?;
-        let workflows = self
-            .get(&format!("/workspaces/{workspace}/workflows"))
-            .await?;
-        let workflow = text(&workflows["workflows"][0]["id"])?;
-        let whole = self.get(&format!("/workflows/{workflow}")).await?;
-        for step in whole["steps"].as_array().into_iter().flatten() {
-            let path = format!("/workflow/steps/{}", text(&step["id"])?);
-            self.patch(&path, &json!({"wip_limit": limit})).await?;
-        }
-        Ok(())
-    }
-
     async fn get(&self, path: &str) -> Result<Value> {
         let answer = self.client.get(self.api(path)).send().await?;
         Ok(answer.error_for_status()?.json().await?)
@@ -180,11 +164,6 @@ impl Flightdeck {
 
     async fn post(&self, path: &str, body: &Value) -> Result<Value> {
         self.send(self.client.post(self.api(path)), path, body)
-            .await
-    }
-
-    async fn patch(&self, path: &str, body: &Value) -> Result<Value> {
-        self.send(self.client.patch(self.api(path)), path, body)
             .await
     }
 

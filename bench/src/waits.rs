@@ -5,19 +5,22 @@ use std::process::Stdio;
 use std::sync::Arc;
 use std::time::Duration;
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result, bail, ensure};
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt, BufReader};
 use tokio::process::Command;
 use tokio::task::JoinSet;
 
-use crate::agent::{WORK, now};
+use crate::agent::WORK;
 use crate::flightdeck::Flightdeck;
 use crate::outside::Outside;
 use crate::samples::Samples;
 
 /// Between an answer and the next call: a model has to read it and to write the call.
 const THOUGHT: Duration = Duration::from_secs(2);
+
+/// The agent that runs are given, as clients name it.
+const AGENT: &str = "reporter";
 
 /// How a client learns that its run is over.
 #[derive(Clone, Copy)]
@@ -99,7 +102,9 @@ fn mean(sum: usize, of: usize) -> f64 {
 async fn follow(client: &Outside, way: Way, seconds: u64) -> Result<Seen> {
     let mut seen = Seen::default();
     let task = format!("Read all parts.\n{WORK}{seconds}");
-    let started = client.call("run_task", &json!({"task": task})).await?;
+    let started = client
+        .call("run_task", &json!({"task": task, "agent": AGENT}))
+        .await?;
     let id = started.value["taskId"].clone();
     let mut cursor = Value::Null;
     loop {
@@ -115,7 +120,6 @@ async fn follow(client: &Outside, way: Way, seconds: u64) -> Result<Seen> {
             arguments["logCursor"] = cursor.take();
         }
         let answer = client.call(tool, &arguments).await?;
-        let at = time::OffsetDateTime::now_utc();
         seen.calls += 1;
         seen.bytes += answer.bytes;
         if matches!(way, Way::Poll) {
@@ -123,12 +127,7 @@ async fn follow(client: &Outside, way: Way, seconds: u64) -> Result<Seen> {
         }
         if answer.value["continuePolling"] == false {
             ensure!(answer.value["status"] == "completed", "{}", answer.value);
-            let full = client.call("get_task", &json!({"taskId": id})).await?;
-            let ended = full.value["completedAt"].as_str().context("completedAt")?;
-            let ended =
-                time::OffsetDateTime::parse(ended, &time::format_description::well_known::Rfc3339)?;
-            let late = (at - ended).whole_nanoseconds().max(0);
-            seen.late.add(i64::try_from(late)?);
+            seen.late.add(since(&answer.value)?);
             break;
         }
         tokio::time::sleep(THOUGHT).await;
@@ -139,65 +138,84 @@ async fn follow(client: &Outside, way: Way, seconds: u64) -> Result<Seen> {
     Ok(seen)
 }
 
-/// Many clients wait at once, each for a run of its own; beside them as many requests that a bare server holds.
+/// Waiters of one run: a client may have only so many.
+const CROWD: usize = 100;
+
+/// Many clients wait at once, a crowd for each run; beside them as many requests that a bare server holds.
 async fn many(binary: &Path, waiters: usize) -> Result<()> {
     let bare = bare(waiters).await?;
     let folder = tempfile::tempdir()?;
-    let settings = ["--run-waiters-per-client", "--run-waiters"]
+    let limit = waiters.to_string();
+    let settings = [
+        ["--run-waiters-per-client", &limit],
+        ["--run-waiters", &limit],
+        ["--run-wait-ms", "120000"],
+        ["--run-max-wait-ms", "120000"],
+        ["--cancel-grace-ms", "100"],
+    ];
+    let settings: Vec<String> = settings
         .iter()
-        .flat_map(|name| [(*name).to_owned(), waiters.to_string()])
-        .chain(
-            ["--run-wait-ms", "--run-max-wait-ms"]
-                .iter()
-                .flat_map(|name| [(*name).to_owned(), "120000".to_owned()]),
-        )
-        .collect::<Vec<_>>();
+        .flatten()
+        .map(|word| (*word).to_owned())
+        .collect();
     let deck = Flightdeck::start_with(binary, folder.path(), &settings).await?;
-    // No run is to begin: what ends them is that they are cancelled.
-    deck.admit_only(1).await?;
     let pid = deck.pid().context("the server runs")?;
     let client = Arc::new(Outside::connect(deck.url(), deck.token("many").await?).await?);
-    let first = json!({"task": format!("Hold the place.\n{WORK}100000")});
-    client.call("run_task", &first).await?;
     let mut runs = Vec::new();
-    for number in 0..waiters {
-        let task = json!({"task": format!("Task {number}")});
+    for number in 0..waiters.div_ceil(CROWD) {
+        let task = format!("Task {number}.\n{WORK}100000");
+        let task = json!({"task": task, "agent": AGENT});
         runs.push(client.call("run_task", &task).await?.value["taskId"].clone());
+        deck.report().await?;
     }
     let before = resident(pid)?;
     let mut waits = JoinSet::new();
-    for (number, run) in runs.iter().enumerate() {
-        let (client, run) = (client.clone(), run.clone());
+    for number in 0..waiters {
+        let (client, run) = (client.clone(), runs[number / CROWD].clone());
         waits.spawn(async move {
-            let answer = client.call("check_task", &json!({"taskId": run})).await?;
-            ensure!(answer.value["status"] == "cancelled", "{}", answer.value);
-            Ok((number, now()))
+            let answer = client
+                .call("check_task", &json!({"taskId": run}))
+                .await?
+                .value;
+            ensure!(answer["status"] == "cancelled", "{answer}");
+            since(&answer)
         });
     }
-    until_waiting(&deck, waiters).await?;
+    tokio::select! {
+        all = until_waiting(&deck, waiters) => all?,
+        Some(early) = waits.join_next() => {
+            early??;
+            bail!("a wait was over before its run");
+        }
+    }
     let held = resident(pid)?.saturating_sub(before);
-    let mut ended = Vec::new();
     for run in &runs {
         client.call("cancel_task", &json!({"taskId": run})).await?;
-        ended.push(now());
     }
     let mut told = Samples::default();
     while let Some(done) = waits.join_next().await {
-        let (number, at) = done??;
-        told.add((at - ended[number]).max(0));
+        told.add(done??);
     }
-    println!("{waiters} clients in check_task, each for a run of its own");
-    println!("  end of a run answered → its waiter answered   {told}");
+    println!("{waiters} clients in check_task, {CROWD} for each run");
+    println!("  end of a run → its waiters have the answer  {told}");
     println!(
-        "  memory a waiter                    {:>6.1} kB",
+        "  memory a waiter                     {:>6.1} kB",
         mean(held, waiters)
     );
     println!(
-        "  baseline: a request that axum holds {:>5.1} kB",
+        "  baseline: a request that axum holds {:>6.1} kB",
         mean(bare, waiters)
     );
     println!("  ratio {:.2} (first gate 1.25)", mean(held, bare.max(1)));
     Ok(())
+}
+
+/// From the end of a run to now, in nanoseconds; ends are stored to the millisecond.
+fn since(run: &Value) -> Result<i64> {
+    let at = time::OffsetDateTime::now_utc();
+    let ended = run["completedAt"].as_str().context("completedAt")?;
+    let ended = time::OffsetDateTime::parse(ended, &time::format_description::well_known::Rfc3339)?;
+    Ok(i64::try_from((at - ended).whole_nanoseconds().max(0))?)
 }
 
 /// Memory that a bare server takes for so many requests that wait, in kB.
