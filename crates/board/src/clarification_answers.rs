@@ -18,6 +18,7 @@
 
 use crate::clarifications::owned;
 use crate::prompts::{NewPrompt, check_open};
+use crate::reach::within;
 use crate::standing::active_bundles;
 use crate::transition::{Work, load_session, load_task};
 use crate::{Actor, Board, BoardError, Result, Topic};
@@ -48,7 +49,7 @@ impl Board {
         actor.require_person()?;
         // Before the database is asked, so that nothing is missed.
         let mut changes = self.signals().subscribe(Topic::Clarifications);
-        let claimed = self.answer_or_claim(id, answer).await?;
+        let claimed = self.answer_or_claim(actor, id, answer).await?;
         if claimed.status != ClarificationStatus::Responding {
             return Ok(claimed);
         }
@@ -73,10 +74,15 @@ impl Board {
 
     async fn answer_or_claim(
         &self,
+        actor: &Actor,
         id: ClarificationId,
         answer: &ClarificationAnswer,
     ) -> Result<ClarificationOutcome> {
         let mut work = self.begin().await?;
+        if let Some(bundle) = store::clarifications::find(&mut work.tx, id).await? {
+            let task = load_task(&mut work.tx, bundle.task_id).await?;
+            within(&mut work.tx, actor, task.workspace_id, "question").await?;
+        }
         let outcome = work.answer_bundle(self, id, answer).await?;
         if outcome.claimed {
             work.commit().await?;

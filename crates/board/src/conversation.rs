@@ -1,7 +1,8 @@
 //! Reading conversations.
 
+use crate::reach::known_task;
 use crate::tasks::check_limit;
-use crate::transition::{load_session, load_task};
+use crate::transition::load_session;
 use crate::{Actor, Board, Result};
 use domain::error::Refusal;
 use domain::ids::{MessageId, SessionId, TaskId};
@@ -20,12 +21,12 @@ impl Board {
     /// page is only empty when there is nothing.
     pub async fn conversation(
         &self,
-        _actor: &Actor,
+        actor: &Actor,
         task: TaskId,
         page: &ConversationPage,
     ) -> Result<Conversation> {
         let mut db = self.snapshot().await?;
-        load_task(&mut db, task).await?;
+        known_task(&mut db, actor, task).await?;
         let session = match page.session_id {
             Some(id) => {
                 let session = load_session(&mut db, id).await?;

@@ -1,5 +1,6 @@
 //! Dependencies: which task waits for which. Whether one is blocked, and why, is `domain::dependency`'s to say.
 
+use crate::reach::known_task;
 use crate::transition::{Work, load_task};
 use crate::{Actor, Board, Result};
 use domain::dependency::{blocked_reason, cycle, path};
@@ -20,7 +21,7 @@ impl Board {
     ) -> Result<Dependencies> {
         check_own(actor, task)?;
         let mut work = self.begin().await?;
-        let waits = load_task(&mut work.tx, task).await?;
+        let waits = known_task(&mut work.tx, actor, task).await?;
         crate::prompts::check_open(&waits)?;
         work.check_predecessor(depends_on, waits.workspace_id)
             .await?;
@@ -50,7 +51,7 @@ impl Board {
     ) -> Result<Dependencies> {
         check_own(actor, task)?;
         let mut work = self.begin().await?;
-        load_task(&mut work.tx, task).await?;
+        known_task(&mut work.tx, actor, task).await?;
         if store::dependencies::delete(&mut work.tx, task, depends_on).await? {
             work.edge_event(task, depends_on).await?;
         }
@@ -60,9 +61,9 @@ impl Board {
     }
 
     /// What a task waits for.
-    pub async fn dependency_list(&self, _actor: &Actor, task: TaskId) -> Result<Dependencies> {
+    pub async fn dependency_list(&self, actor: &Actor, task: TaskId) -> Result<Dependencies> {
         let mut db = self.snapshot().await?;
-        load_task(&mut db, task).await?;
+        known_task(&mut db, actor, task).await?;
         dependencies(&mut db, task).await
     }
 }

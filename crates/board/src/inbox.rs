@@ -2,6 +2,7 @@
 
 use crate::clarifications;
 use crate::permissions;
+use crate::reach::{scope, within};
 use crate::{Actor, Board, Result};
 use domain::clarification::{Clarification, Cursor};
 use domain::error::Refusal;
@@ -77,13 +78,17 @@ impl Board {
         let after = params.cursor.as_deref().map(Cursor::parse).transpose()?;
         let limit = params.limit.unwrap_or(USUAL_PAGE).clamp(1, MAX_PAGE);
         let mut db = self.snapshot().await?;
-        if let Some(workspace) = params.workspace_id
-            && store::workspaces::find(&mut db, workspace).await?.is_none()
-        {
-            return Err(Refusal::not_found("workspace").into());
+        if let Some(workspace) = params.workspace_id {
+            within(&mut db, actor, workspace, "workspace").await?;
+            if store::workspaces::find(&mut db, workspace).await?.is_none() {
+                return Err(Refusal::not_found("workspace").into());
+            }
         }
         let filter = PendingFilter {
-            workspaces: params.workspace_id.map(|workspace| vec![workspace]),
+            workspaces: match params.workspace_id {
+                Some(workspace) => Some(vec![workspace]),
+                None => scope(&mut db, actor).await?,
+            },
             since: params.created_since,
             after,
             limit: limit + 1,

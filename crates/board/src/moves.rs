@@ -3,6 +3,7 @@
 use crate::entry::{Entry, EntryMoment};
 use crate::placement::Cause;
 use crate::prompts::check_open;
+use crate::reach::known_task;
 use crate::settings::LOOP_WINDOW_MS;
 use crate::transition::{Work, find_step, load_session, load_task};
 use crate::{Actor, Board, BoardError, Result};
@@ -41,7 +42,7 @@ impl Board {
     ) -> Result<TaskMoved> {
         let options = normalise(params.prompt.as_deref(), params.entry_options.as_ref())?;
         let mut work = self.begin().await?;
-        let mut task = load_task(&mut work.tx, id).await?;
+        let mut task = known_task(&mut work.tx, actor, id).await?;
         check_open(&task)?;
         let step = work.check_target(&task, params).await?;
         let changes = step.id != task.workflow_step_id;

@@ -1,5 +1,6 @@
 //! Permissions that agents ask for.
 
+use crate::reach::known_task;
 use crate::transition::{Work, load_session, load_task};
 use crate::{Actor, Board, Result};
 use domain::error::Refusal;
@@ -120,7 +121,7 @@ impl Board {
     ) -> Result<Vec<PendingPermission>> {
         actor.require_person()?;
         let mut db = self.snapshot().await?;
-        load_task(&mut db, task).await?;
+        known_task(&mut db, actor, task).await?;
         if let Some(session) = session
             && load_session(&mut db, session).await?.task_id != task
         {
@@ -152,6 +153,7 @@ impl Board {
     ) -> Result<PermissionView> {
         actor.require_person()?;
         let mut work = self.begin().await?;
+        let task = known_task(&mut work.tx, actor, choice.task_id).await?;
         let mut permission = store::permissions::find(&mut work.tx, choice.pending_id)
             .await?
             .filter(|permission| {
@@ -169,7 +171,6 @@ impl Board {
         }
         work.choose(&mut permission, &choice.option_id, actor)
             .await?;
-        let task = load_task(&mut work.tx, permission.task_id).await?;
         work.task_event(&task).await?;
         work.commit().await?;
         Ok(view(permission))

@@ -1,6 +1,5 @@
 //! How far whoever calls reaches: an agent with what belongs to a task (task-domain 8.1), and who may set the board up.
 
-use crate::tasks::depth_limit;
 use crate::{Actor, BoardError, Result, Settings};
 use domain::error::Refusal;
 use domain::ids::{TaskId, WorkspaceId};
@@ -40,17 +39,41 @@ pub(crate) async fn reachable(
     }
 }
 
-/// Refuses who may not set the board up: the operator may, outside clients do it for one, and an agent may in a session that an
-/// operator began for it. That session reaches what is everybody's, and the workflows of its own workspace; others do not exist
-/// for it.
-pub(crate) async fn configures(
+/// The workspaces that whoever calls reaches; `None` is all. Only the tokens of outside clients are limited: an agent may write to
+/// whatever task it knows (rulings 18).
+pub(crate) async fn scope(db: &mut Snapshot, actor: &Actor) -> Result<Option<Vec<WorkspaceId>>> {
+    match actor {
+        Actor::External { token } => Ok(store::tokens::scope(db, *token).await?),
+        Actor::Operator | Actor::Agent { .. } | Actor::System => Ok(None),
+    }
+}
+
+/// Refuses what is in a workspace that whoever calls does not reach: for him it does not exist. `noun` is what was asked for.
+pub(crate) async fn within(
     db: &mut Snapshot,
     actor: &Actor,
-    workspace: Option<WorkspaceId>,
+    workspace: WorkspaceId,
+    noun: &str,
 ) -> Result<()> {
-    let task = match *actor {
-        Actor::Operator | Actor::External { .. } => None,
-        Actor::System => return Err(Refusal::forbidden("only the operator may do this").into()),
+    match scope(db, actor).await? {
+        Some(reached) if !reached.contains(&workspace) => Err(Refusal::not_found(noun).into()),
+        Some(_) | None => Ok(()),
+    }
+}
+
+/// A task that must be there for whoever calls.
+pub(crate) async fn known_task(db: &mut Snapshot, actor: &Actor, id: TaskId) -> Result<Task> {
+    let task = crate::transition::load_task(db, id).await?;
+    within(db, actor, task.workspace_id, "task").await?;
+    Ok(task)
+}
+
+/// Refuses who may not set the board up: the operator may, outside clients do it for one, and an agent may in a session that an
+/// operator began for it. Answers the workspace to which such a session is bound.
+pub(crate) async fn may_configure(db: &mut Snapshot, actor: &Actor) -> Result<Option<WorkspaceId>> {
+    match *actor {
+        Actor::Operator | Actor::External { .. } => Ok(None),
+        Actor::System => Err(Refusal::forbidden("only the operator may do this").into()),
         Actor::Agent { task, .. } => {
             let own = crate::transition::load_task(db, task).await?;
             if own.purpose != Purpose::Configuration {
@@ -59,13 +82,30 @@ pub(crate) async fn configures(
                 )
                 .into());
             }
-            Some(own)
+            Ok(Some(own.workspace_id))
         }
-    };
+    }
+}
+
+/// As [`may_configure`], of a workspace's workflows: those of another workspace than its own do not exist for a session, nor those
+/// beyond its limit for a client. Without a workspace it is about what is everybody's, which a limited client may not change.
+pub(crate) async fn configures(
+    db: &mut Snapshot,
+    actor: &Actor,
+    workspace: Option<WorkspaceId>,
+) -> Result<()> {
+    let bound = may_configure(db, actor).await?;
     let Some(workspace) = workspace else {
+        if scope(db, actor).await?.is_some() {
+            return Err(Refusal::forbidden(
+                "this token is limited to workspaces, and profiles belong to none: ask the operator",
+            )
+            .into());
+        }
         return Ok(());
     };
-    let foreign = task.is_some_and(|own| own.workspace_id != workspace);
+    within(db, actor, workspace, "workspace").await?;
+    let foreign = bound.is_some_and(|own| own != workspace);
     if foreign || store::workspaces::find(db, workspace).await?.is_none() {
         return Err(Refusal::not_found("workspace").into());
     }
@@ -76,4 +116,9 @@ pub(crate) async fn configures(
 async fn root(db: &mut Snapshot, settings: &Settings, task: &Task) -> Result<TaskId> {
     let chain = store::tasks::ancestors(db, task.id, depth_limit(settings)).await?;
     Ok(chain.last().map_or(task.id, |top| top.id))
+}
+
+/// More than any legal depth, so that a chain that is too long is seen to be so.
+pub(crate) fn depth_limit(settings: &Settings) -> i64 {
+    i64::try_from(settings.max_depth).unwrap_or(i64::MAX / 2) + 2
 }

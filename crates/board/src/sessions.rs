@@ -1,6 +1,7 @@
 //! Sessions: listing, naming, cancelling a turn, stopping, resuming, removing.
 
 use crate::prompts::target_session;
+use crate::reach::known_task;
 use crate::transition::{load_session, load_task};
 use crate::{Actor, Board, Result};
 use domain::effect::EffectKind;
@@ -29,9 +30,9 @@ pub(crate) mod stop_reason {
 
 impl Board {
     /// The sessions of a task, newest first.
-    pub async fn session_list(&self, _actor: &Actor, task: TaskId) -> Result<Vec<SessionView>> {
+    pub async fn session_list(&self, actor: &Actor, task: TaskId) -> Result<Vec<SessionView>> {
         let mut db = self.snapshot().await?;
-        load_task(&mut db, task).await?;
+        known_task(&mut db, actor, task).await?;
         Ok(store::views::sessions(&mut db, task).await?)
     }
 

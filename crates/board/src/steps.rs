@@ -1,10 +1,10 @@
 //! Steps: setting them up, and `step_complete_kandev`, by which an agent says that the work of its step is whole.
 
-use crate::reach::configures;
+use crate::reach::may_configure;
 use crate::transition::{Work, find_step, load_session, load_task};
 use crate::workflows::{check_profile, configurable};
-use crate::{Actor, Board, Result};
-use domain::error::Refusal;
+use crate::{Actor, Board, BoardError, Result};
+use domain::error::{ErrorCode, Refusal};
 use domain::ids::{StepId, WorkflowId};
 use domain::params::{CreateStep, UpdateStep};
 use domain::question::{MAX_CONTEXT, check_length};
@@ -219,11 +219,19 @@ async fn configurable_step(
     actor: &Actor,
     id: StepId,
 ) -> Result<(Workflow, Vec<Step>, Step)> {
-    let Some(step) = store::workflows::find_step(&mut work.tx, id).await? else {
-        configures(&mut work.tx, actor, None).await?;
-        return Err(Refusal::not_found("workflow step").into());
+    let found = store::workflows::find_step(&mut work.tx, id).await?;
+    let unknown = || Refusal::not_found("workflow step");
+    let Some(step) = found else {
+        may_configure(&mut work.tx, actor).await?;
+        return Err(unknown().into());
     };
-    let workflow = configurable(&mut work.tx, actor, step.workflow_id).await?;
+    let workflow = match configurable(&mut work.tx, actor, step.workflow_id).await {
+        // Whose it is nobody learns who may not touch it.
+        Err(BoardError::Refused(refusal)) if refusal.code == ErrorCode::NotFound => {
+            return Err(unknown().into());
+        }
+        other => other?,
+    };
     let steps = store::workflows::steps(&mut work.tx, workflow.id).await?;
     Ok((workflow, steps, step))
 }

@@ -2,6 +2,7 @@
 
 use crate::messages::sender_metadata;
 use crate::prompts::NewPrompt;
+use crate::reach::{depth_limit, known_task, scope, within};
 use crate::transition::{Work, load_session, load_task};
 use crate::{Actor, Board, Result, Settings};
 use domain::agent::check_autopilot;
@@ -62,12 +63,14 @@ impl Board {
     }
 
     /// One task, archived or not.
-    pub async fn task_get(&self, _actor: &Actor, id: TaskId) -> Result<TaskView> {
-        view(&mut self.snapshot().await?, id).await
+    pub async fn task_get(&self, actor: &Actor, id: TaskId) -> Result<TaskView> {
+        let mut db = self.snapshot().await?;
+        known_task(&mut db, actor, id).await?;
+        view(&mut db, id).await
     }
 
     /// Tasks in board order, or by age when paged by `cursor`.
-    pub async fn task_list(&self, _actor: &Actor, params: &ListTasks) -> Result<Vec<TaskView>> {
+    pub async fn task_list(&self, actor: &Actor, params: &ListTasks) -> Result<Vec<TaskView>> {
         let filter = TaskFilter {
             workspace_id: params.workspace_id,
             workflow_id: params.workflow_id,
@@ -86,27 +89,33 @@ impl Board {
             limit: check_limit(params.limit, MAX_LIST, MAX_LIST)?,
         };
         let mut db = self.snapshot().await?;
-        if let Some(id) = params.workspace_id
-            && store::workspaces::find(&mut db, id).await?.is_none()
-        {
-            return Err(Refusal::not_found("workspace").into());
+        if let Some(id) = params.workspace_id {
+            within(&mut db, actor, id, "workspace").await?;
+            if store::workspaces::find(&mut db, id).await?.is_none() {
+                return Err(Refusal::not_found("workspace").into());
+            }
         }
-        if let Some(id) = params.workflow_id
-            && store::workflows::find(&mut db, id).await?.is_none()
-        {
-            return Err(Refusal::not_found("workflow").into());
+        if let Some(id) = params.workflow_id {
+            let found = store::workflows::find(&mut db, id).await?;
+            let found = found.ok_or_else(|| Refusal::not_found("workflow"))?;
+            within(&mut db, actor, found.workspace_id, "workflow").await?;
         }
-        Ok(store::views::tasks(&mut db, &filter).await?)
+        let mut tasks = store::views::tasks(&mut db, &filter).await?;
+        if let Some(reached) = scope(&mut db, actor).await? {
+            tasks.retain(|task| reached.contains(&task.workspace_id));
+        }
+        Ok(tasks)
     }
 
     /// Parent, children and siblings of a task, what it waits for and what waits for it.
     pub async fn task_related(
         &self,
-        _actor: &Actor,
+        actor: &Actor,
         id: TaskId,
         verbose: bool,
     ) -> Result<RelatedTasks> {
         let mut db = self.snapshot().await?;
+        known_task(&mut db, actor, id).await?;
         let task = view(&mut db, id).await?;
         let by_parent = |parent| TaskFilter {
             parent_id: Some(parent),
@@ -156,7 +165,7 @@ impl Board {
         params: UpdateTask,
     ) -> Result<TaskView> {
         let mut work = self.begin().await?;
-        let mut task = load_task(&mut work.tx, id).await?;
+        let mut task = known_task(&mut work.tx, actor, id).await?;
         if let Some(prompt) = &params.deferred_launch_prompt {
             work.set_deferred_prompt(id, prompt).await?;
         }
@@ -244,7 +253,7 @@ impl Board {
     /// of its history goes. Repeating it changes nothing.
     pub async fn task_archive(&self, actor: &Actor, id: TaskId) -> Result<Archived> {
         let mut work = self.begin().await?;
-        let mut task = load_task(&mut work.tx, id).await?;
+        let mut task = known_task(&mut work.tx, actor, id).await?;
         let already_archived = task.archived_at.is_some();
         if !already_archived {
             work.archive(&mut task).await?;
@@ -300,7 +309,7 @@ impl Board {
     /// started by nobody.
     pub async fn task_delete(&self, actor: &Actor, id: TaskId) -> Result<()> {
         let mut work = self.begin().await?;
-        let task = load_task(&mut work.tx, id).await?;
+        let task = known_task(&mut work.tx, actor, id).await?;
         work.stop_task_sessions(&task).await?;
         work.stale_questions_of_task(id).await?;
         for child in store::tasks::children(&mut work.tx, id).await? {
@@ -355,7 +364,11 @@ impl Work {
         let prompt = params.description.trim();
         let title = title_of(&params, prompt)?;
         let parent = match params.parent_id {
-            Some(id) => Some(self.check_parent(id).await?),
+            Some(id) => {
+                let parent = self.check_parent(id).await?;
+                within(&mut self.tx, actor, parent.workspace_id, "parent task").await?;
+                Some(parent)
+            }
             None => None,
         };
         let above = parent.as_ref().map(|parent| parent.purpose);
@@ -365,7 +378,9 @@ impl Work {
             actor.require_operator()?;
         }
         check_purpose(purpose, params.autopilot, above)?;
-        let workspace = self.resolve_workspace(&params, parent.as_ref()).await?;
+        let workspace = self
+            .resolve_workspace(actor, &params, parent.as_ref())
+            .await?;
         if let Some(key) = external_id(&params)?
             && let Some(known) =
                 store::tasks::find_by_external_id(&mut self.tx, workspace, key).await?
@@ -548,6 +563,7 @@ impl Work {
 
     async fn resolve_workspace(
         &mut self,
+        actor: &Actor,
         params: &CreateTask,
         parent: Option<&Task>,
     ) -> Result<WorkspaceId> {
@@ -561,6 +577,7 @@ impl Work {
             };
         }
         if let Some(given) = params.workspace_id {
+            within(&mut self.tx, actor, given, "workspace").await?;
             return match store::workspaces::find(&mut self.tx, given).await? {
                 Some(workspace) => Ok(workspace.id),
                 None => Err(Refusal::not_found("workspace").into()),
@@ -568,11 +585,15 @@ impl Work {
         }
         if let Some(workflow) = params.workflow_id {
             let found = store::workflows::find(&mut self.tx, workflow).await?;
-            return Ok(found
-                .ok_or_else(|| Refusal::not_found("workflow"))?
-                .workspace_id);
+            let found = found.ok_or_else(|| Refusal::not_found("workflow"))?;
+            within(&mut self.tx, actor, found.workspace_id, "workflow").await?;
+            return Ok(found.workspace_id);
         }
-        match store::workspaces::list(&mut self.tx).await?.as_slice() {
+        let mut known = store::workspaces::list(&mut self.tx).await?;
+        if let Some(reached) = scope(&mut self.tx, actor).await? {
+            known.retain(|workspace| reached.contains(&workspace.id));
+        }
+        match known.as_slice() {
             [only] => Ok(only.id),
             _ => Err(Refusal::validation(
                 "workspace_id is needed, since there is not exactly one workspace: list_workspaces_kandev shows them",
@@ -741,11 +762,6 @@ pub(crate) fn check_limit(given: Option<i64>, default: i64, max: i64) -> Result<
         Some(limit) if limit < 1 => Err(Refusal::validation("limit must be at least 1").into()),
         Some(limit) => Ok(limit.min(max)),
     }
-}
-
-/// More than any legal depth, so that a chain that is too long is seen to be so.
-pub(crate) fn depth_limit(settings: &Settings) -> i64 {
-    i64::try_from(settings.max_depth).unwrap_or(i64::MAX / 2) + 2
 }
 
 fn title_of(params: &CreateTask, prompt: &str) -> Result<String> {

@@ -1,10 +1,11 @@
 //! Tokens: random, shown once, kept as hashes. The hash is what is compared, so a comparison cannot leak the token.
 
+use crate::transition::Work;
 use crate::{Actor, Board, Result};
 use domain::digest::{hex, sha256_hex};
 use domain::error::Refusal;
-use domain::ids::TokenId;
-use domain::operator::{NewToken, TokenView};
+use domain::ids::{TokenId, WorkspaceId};
+use domain::operator::{NewToken, TokenView, TokenWorkspace};
 use domain::question::check_length;
 use rand::TryRng;
 
@@ -49,8 +50,20 @@ impl Board {
         Ok(Some(Actor::External { token }))
     }
 
-    /// Makes an access token for an outside client and gives it; it cannot be read again.
+    /// Makes an access token for an outside client that reaches every workspace, and gives it; it cannot be read again.
     pub async fn token_create(&self, actor: &Actor, name: &str) -> Result<NewToken> {
+        self.token_create_within(actor, name, None).await
+    }
+
+    /// As [`Self::token_create`], for a client that reaches these workspaces and no others; `None` is all.
+    ///
+    /// What belongs to no workspace, the profiles of agents, such a client may read and not change.
+    pub async fn token_create_within(
+        &self,
+        actor: &Actor,
+        name: &str,
+        workspaces: Option<&[WorkspaceId]>,
+    ) -> Result<NewToken> {
         actor.require_operator()?;
         let name = name.trim();
         if name.is_empty() {
@@ -63,10 +76,15 @@ impl Board {
         let mut work = self.begin().await?;
         let now = work.now;
         store::tokens::insert_access(&mut work.tx, id, name, &sha256_hex(&token), now).await?;
+        let reached = match workspaces {
+            None => None,
+            Some(wanted) => Some(work.limit_token(id, wanted).await?),
+        };
         work.commit().await?;
         let info = TokenView {
             id,
             name: name.to_owned(),
+            workspaces: reached,
             created_at: now,
             last_used_at: None,
             revoked_at: None,
@@ -93,5 +111,35 @@ impl Board {
             return Err(Refusal::not_found("access token").into());
         }
         work.commit().await
+    }
+}
+
+impl Work {
+    async fn limit_token(
+        &mut self,
+        id: TokenId,
+        wanted: &[WorkspaceId],
+    ) -> Result<Vec<TokenWorkspace>> {
+        if wanted.is_empty() {
+            return Err(Refusal::validation(
+                "name at least one workspace, or leave the limit out: a token that reaches nothing is of no use",
+            )
+            .into());
+        }
+        let mut wanted = wanted.to_vec();
+        wanted.sort_unstable();
+        wanted.dedup();
+        let mut reached = Vec::new();
+        for workspace in &wanted {
+            let found = store::workspaces::find(&mut self.tx, *workspace)
+                .await?
+                .ok_or_else(|| Refusal::not_found("workspace"))?;
+            reached.push(TokenWorkspace {
+                id: found.id,
+                name: found.name,
+            });
+        }
+        store::tokens::limit_access(&mut self.tx, id, &wanted).await?;
+        Ok(reached)
     }
 }

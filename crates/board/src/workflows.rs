@@ -1,9 +1,9 @@
 //! Setting workflows up: making, changing, ordering and removing them.
 
-use crate::reach::configures;
+use crate::reach::{configures, may_configure};
 use crate::transition::Work;
-use crate::{Actor, Board, Result};
-use domain::error::Refusal;
+use crate::{Actor, Board, BoardError, Result};
+use domain::error::{ErrorCode, Refusal};
 use domain::event::{EventKind, NewEvent};
 use domain::ids::{ProfileId, WorkflowId, WorkspaceId};
 use domain::params::{CreateWorkflow, UpdateWorkflow};
@@ -175,17 +175,17 @@ pub(crate) async fn configurable(
     actor: &Actor,
     id: WorkflowId,
 ) -> Result<Workflow> {
-    let found = store::workflows::find(db, id).await?;
-    let workspace = found.as_ref().map(|workflow| workflow.workspace_id);
-    match configures(db, actor, workspace).await {
-        Ok(()) => Ok(found.ok_or_else(|| Refusal::not_found("workflow"))?),
+    let unknown = || Refusal::not_found("workflow");
+    let Some(workflow) = store::workflows::find(db, id).await? else {
+        may_configure(db, actor).await?;
+        return Err(unknown().into());
+    };
+    match configures(db, actor, Some(workflow.workspace_id)).await {
         // Whose it is nobody learns who may not touch it.
-        Err(crate::BoardError::Refused(refusal))
-            if refusal.code == domain::error::ErrorCode::NotFound =>
-        {
-            Err(Refusal::not_found("workflow").into())
+        Err(BoardError::Refused(refusal)) if refusal.code == ErrorCode::NotFound => {
+            Err(unknown().into())
         }
-        Err(error) => Err(error),
+        other => other.map(|()| workflow),
     }
 }
 

@@ -1,5 +1,6 @@
 //! Workspaces and workflows.
 
+use crate::reach::{scope, within};
 use crate::transition::Work;
 use crate::{Actor, Board, Result};
 use domain::error::Refusal;
@@ -47,18 +48,24 @@ impl Board {
         Ok(workspace)
     }
 
-    /// All workspaces, oldest first.
-    pub async fn workspace_list(&self, _actor: &Actor) -> Result<Vec<WorkspaceView>> {
-        Ok(store::workspaces::list(&mut self.snapshot().await?).await?)
+    /// All workspaces that whoever calls reaches, oldest first.
+    pub async fn workspace_list(&self, actor: &Actor) -> Result<Vec<WorkspaceView>> {
+        let mut db = self.snapshot().await?;
+        let mut workspaces = store::workspaces::list(&mut db).await?;
+        if let Some(reached) = scope(&mut db, actor).await? {
+            workspaces.retain(|workspace| reached.contains(&workspace.id));
+        }
+        Ok(workspaces)
     }
 
     /// The workflows of a workspace with their steps, hidden ones left out.
     pub async fn workflow_list(
         &self,
-        _actor: &Actor,
+        actor: &Actor,
         workspace: WorkspaceId,
     ) -> Result<Vec<WorkflowView>> {
         let mut db = self.snapshot().await?;
+        within(&mut db, actor, workspace, "workspace").await?;
         if store::workspaces::find(&mut db, workspace).await?.is_none() {
             return Err(Refusal::not_found("workspace").into());
         }
@@ -75,11 +82,12 @@ impl Board {
     }
 
     /// One workflow with its steps.
-    pub async fn workflow_get(&self, _actor: &Actor, id: WorkflowId) -> Result<WorkflowView> {
+    pub async fn workflow_get(&self, actor: &Actor, id: WorkflowId) -> Result<WorkflowView> {
         let mut db = self.snapshot().await?;
         let workflow = store::workflows::find(&mut db, id)
             .await?
             .ok_or_else(|| Refusal::not_found("workflow"))?;
+        within(&mut db, actor, workflow.workspace_id, "workflow").await?;
         let steps = store::workflows::steps(&mut db, id).await?;
         Ok(WorkflowView { workflow, steps })
     }

@@ -1,7 +1,7 @@
 //! Operators who sign in, and what they may know of the tokens of outside clients.
 
 use crate::error::Refusal;
-use crate::ids::{OperatorId, TokenId};
+use crate::ids::{OperatorId, TokenId, WorkspaceId};
 use crate::question::check_length;
 use crate::time::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -35,12 +35,23 @@ pub struct TokenView {
     pub id: TokenId,
     /// Which client it is for.
     pub name: String,
+    /// The workspaces that it reaches; all when nothing is said.
+    pub workspaces: Option<Vec<TokenWorkspace>>,
     /// When it was made.
     pub created_at: Timestamp,
     /// When it was last shown, to within a minute.
     pub last_used_at: Option<Timestamp>,
     /// Since when it counts no more.
     pub revoked_at: Option<Timestamp>,
+}
+
+/// A workspace that a token reaches.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TokenWorkspace {
+    /// Which one.
+    pub id: WorkspaceId,
+    /// What it is called.
+    pub name: String,
 }
 
 /// A token that was just made: the only moment at which it can be read.

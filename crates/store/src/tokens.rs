@@ -2,9 +2,10 @@
 
 use crate::row::{Columns, text};
 use crate::{Result, Snapshot, Tx};
-use domain::ids::{SessionId, TaskId, TokenId};
-use domain::operator::TokenView;
+use domain::ids::{SessionId, TaskId, TokenId, WorkspaceId};
+use domain::operator::{TokenView, TokenWorkspace};
 use domain::time::Timestamp;
+use std::collections::HashMap;
 
 /// Adds a session's token by its hash.
 pub async fn insert_session(
@@ -68,6 +69,45 @@ pub async fn insert_access(
     Ok(())
 }
 
+/// Limits an access token to these workspaces; it was just made, and reaches all of them.
+pub async fn limit_access(tx: &mut Tx, id: TokenId, workspaces: &[WorkspaceId]) -> Result<()> {
+    sqlx::query("update access_tokens set scoped = 1 where id = $1")
+        .bind(id.to_string())
+        .execute(tx.connection())
+        .await?;
+    for workspace in workspaces {
+        sqlx::query("insert into token_workspaces (token_id, workspace_id) values ($1, $2)")
+            .bind(id.to_string())
+            .bind(workspace.to_string())
+            .execute(tx.connection())
+            .await?;
+    }
+    Ok(())
+}
+
+/// The workspaces that an access token reaches; `None` is all. One that there is not reaches none.
+pub async fn scope(db: &mut Snapshot, id: TokenId) -> Result<Option<Vec<WorkspaceId>>> {
+    let rows = sqlx::query(
+        "select a.scoped, t.workspace_id from access_tokens a left join token_workspaces t on t.token_id = a.id where a.id = $1 \
+         order by t.workspace_id",
+    )
+    .bind(id.to_string())
+    .fetch_all(db.connection())
+    .await?;
+    let Some(first) = rows.first() else {
+        return Ok(Some(Vec::new()));
+    };
+    if !first.flag("scoped")? {
+        return Ok(None);
+    }
+    let mut reached = Vec::new();
+    for row in &rows {
+        let workspace: Option<WorkspaceId> = row.opt_id("workspace_id")?;
+        reached.extend(workspace);
+    }
+    Ok(Some(reached))
+}
+
 /// The access token of this hash and when it was last used, unless it was revoked.
 pub async fn find_access(
     db: &mut Snapshot,
@@ -85,16 +125,35 @@ pub async fn find_access(
 
 /// All access tokens, newest first, also those that were revoked.
 pub async fn list_access(db: &mut Snapshot) -> Result<Vec<TokenView>> {
+    let mut reached: HashMap<TokenId, Vec<TokenWorkspace>> = HashMap::new();
+    for row in sqlx::query(
+        "select t.token_id, w.id, w.name from token_workspaces t join workspaces w on w.id = t.workspace_id order by w.id",
+    )
+    .fetch_all(db.connection())
+    .await?
+    {
+        let workspace = TokenWorkspace {
+            id: row.id("id")?,
+            name: row.text("name")?,
+        };
+        reached
+            .entry(row.id("token_id")?)
+            .or_default()
+            .push(workspace);
+    }
     sqlx::query(
-        "select id, name, created_at, last_used_at, revoked_at from access_tokens order by id desc",
+        "select id, name, scoped, created_at, last_used_at, revoked_at from access_tokens order by id desc",
     )
     .fetch_all(db.connection())
     .await?
     .iter()
     .map(|row| {
+        let id = row.id("id")?;
+        let scoped = row.flag("scoped")?;
         Ok(TokenView {
-            id: row.id("id")?,
+            id,
             name: row.text("name")?,
+            workspaces: scoped.then(|| reached.remove(&id).unwrap_or_default()),
             created_at: row.time("created_at")?,
             last_used_at: row.opt_time("last_used_at")?,
             revoked_at: row.opt_time("revoked_at")?,

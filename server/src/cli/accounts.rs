@@ -7,7 +7,8 @@ use crate::data_dir;
 use anyhow::{Context, bail};
 use board::{Actor, Board, BoardError, Clock};
 use clap::{Args, Subcommand};
-use domain::ids::TokenId;
+use domain::error::Refusal;
+use domain::ids::{TokenId, WorkspaceId};
 use std::io::{BufRead, IsTerminal};
 use std::path::PathBuf;
 use store::Store;
@@ -20,10 +21,13 @@ pub(super) enum TokenCommand {
         /// Which client the token is for
         #[arg(long)]
         name: String,
+        /// A workspace that it is to reach, by its id or its name; again for more of them. Without any it reaches all
+        #[arg(long)]
+        workspace: Vec<String>,
         #[command(flatten)]
         place: Place,
     },
-    /// List the access tokens: id, when made, when last used, name
+    /// List the access tokens: id, when made, when last used, what it reaches, name
     List {
         #[command(flatten)]
         place: Place,
@@ -106,9 +110,18 @@ impl Place {
 pub(super) async fn token(command: TokenCommand) -> anyhow::Result<()> {
     let operator = &Actor::Operator;
     match command {
-        TokenCommand::Create { name, place } => {
+        TokenCommand::Create {
+            name,
+            workspace,
+            place,
+        } => {
             let made = place
-                .with(async |board| board.token_create(operator, &name).await)
+                .with(async |board| {
+                    let within = named(board, &workspace).await?;
+                    board
+                        .token_create_within(operator, &name, within.as_deref())
+                        .await
+                })
                 .await?;
             tell(&format!(
                 "Access token for \"{}\", to be sent as \"Authorization: Bearer …\". It is not shown again:\n{}",
@@ -125,8 +138,15 @@ pub(super) async fn token(command: TokenCommand) -> anyhow::Result<()> {
                     (None, Some(at)) => format!("used {at}"),
                     (None, None) => "never used".to_owned(),
                 };
+                let reach = match &token.workspaces {
+                    None => "all workspaces".to_owned(),
+                    Some(some) => {
+                        let names: Vec<&str> = some.iter().map(|w| w.name.as_str()).collect();
+                        format!("only {}", names.join(", "))
+                    }
+                };
                 tell(&format!(
-                    "{}  made {}  {state}  {}",
+                    "{}  made {}  {state}  {reach}  {}",
                     token.id, token.created_at, token.name
                 ));
             }
@@ -140,6 +160,32 @@ pub(super) async fn token(command: TokenCommand) -> anyhow::Result<()> {
         }
     }
     Ok(())
+}
+
+/// The workspaces that were named by their ids or names; nothing named is no limit.
+async fn named(board: &Board, wanted: &[String]) -> board::Result<Option<Vec<WorkspaceId>>> {
+    if wanted.is_empty() {
+        return Ok(None);
+    }
+    let known = board.workspace_list(&Actor::Operator).await?;
+    let mut found = Vec::new();
+    for wanted in wanted {
+        let wanted = wanted.trim();
+        let mut fitting = known
+            .iter()
+            .filter(|workspace| workspace.name == wanted || workspace.id.to_string() == wanted);
+        match (fitting.next(), fitting.next()) {
+            (Some(one), None) => found.push(one.id),
+            (Some(_), Some(_)) => {
+                return Err(Refusal::validation(
+                    "several workspaces have this name: name the one you mean by its id",
+                )
+                .into());
+            }
+            (None, _) => return Err(Refusal::not_found("workspace").into()),
+        }
+    }
+    Ok(Some(found))
 }
 
 pub(super) async fn operator(command: OperatorCommand) -> anyhow::Result<()> {

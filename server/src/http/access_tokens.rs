@@ -6,7 +6,7 @@ use crate::error::ApiError;
 use crate::state::AppState;
 use axum::Json;
 use axum::extract::State;
-use domain::ids::TokenId;
+use domain::ids::{TokenId, WorkspaceId};
 use domain::operator::{NewToken, TokenView};
 use http::StatusCode;
 use serde::{Deserialize, Serialize};
@@ -32,11 +32,13 @@ struct Tokens {
     tokens: Vec<TokenView>,
 }
 
-/// Which client a token is for.
+/// Which client a token is for, and what it reaches.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct CreateToken {
     name: String,
+    #[serde(default)]
+    workspace_ids: Option<Vec<WorkspaceId>>,
 }
 
 impl Wire for CreateToken {
@@ -56,7 +58,11 @@ async fn create(
     Caller(actor): Caller,
     Body(create): Body<CreateToken>,
 ) -> Result<(StatusCode, Json<NewToken>), ApiError> {
-    let made = app.board.token_create(&actor, &create.name).await?;
+    let within = create.workspace_ids.as_deref();
+    let made = app
+        .board
+        .token_create_within(&actor, &create.name, within)
+        .await?;
     Ok((StatusCode::CREATED, Json(made)))
 }
 

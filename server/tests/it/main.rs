@@ -37,6 +37,7 @@ mod plans;
 mod runs;
 mod security;
 mod several_sessions;
+mod token_scope;
 mod tool_asks;
 mod tool_auth;
 mod tool_calls;

@@ -142,7 +142,8 @@ fn row(token: &TokenView, held: Held, locale: Locale) -> impl IntoView + use<> {
             <div class="flex flex-col flex-1 min-w-0 gap-0.5">
                 <span class="font-medium break-words">{token.name.clone()}</span>
                 <span class="text-13 text-muted">
-                    {t!(locale, settings.made)} " " <RelativeTime at=token.created_at/> " · " {used}
+                    {t!(locale, settings.made)} " " <RelativeTime at=token.created_at/> " · " {used} " · "
+                    <span data-testid="token-reach">{reach(token, locale)}</span>
                 </span>
             </div>
             {token.revoked_at.is_none().then(|| {
@@ -153,6 +154,17 @@ fn row(token: &TokenView, held: Held, locale: Locale) -> impl IntoView + use<> {
                 }
             })}
         </li>
+    }
+}
+
+/// What a token reaches, in words.
+fn reach(token: &TokenView, locale: Locale) -> String {
+    match &token.workspaces {
+        None => t!(locale, settings.reaches_all).to_owned(),
+        Some(some) => {
+            let names: Vec<&str> = some.iter().map(|one| one.name.as_str()).collect();
+            t!(locale, settings.reaches, names = names.join(", "))
+        }
     }
 }
 

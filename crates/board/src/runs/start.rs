@@ -5,6 +5,7 @@
 
 use super::{RunResult, principal, thread};
 use crate::prompts::{NewPrompt, check_open};
+use crate::reach::scope;
 use crate::transition::{Work, load_session, load_task};
 use crate::{Actor, Board};
 use domain::clarification::ClarificationStatus;
@@ -221,7 +222,7 @@ impl Work {
         agent: &str,
         profile: Option<ProfileId>,
     ) -> RunResult<(Task, Session)> {
-        let workspace = self.run_workspace().await?;
+        let workspace = self.run_workspace(actor).await?;
         let workflow = store::workflows::list(&mut self.tx, workspace)
             .await?
             .into_iter()
@@ -259,10 +260,15 @@ impl Work {
         Ok((task, session))
     }
 
-    /// Where a client's cards are made: the oldest workspace.
-    async fn run_workspace(&mut self) -> RunResult<WorkspaceId> {
+    /// Where a client's cards are made: the oldest workspace that it reaches.
+    async fn run_workspace(&mut self, actor: &Actor) -> RunResult<WorkspaceId> {
         let workspaces = store::workspaces::list(&mut self.tx).await?;
-        let first = workspaces.into_iter().next();
+        let reached = scope(&mut self.tx, actor).await?;
+        let first = workspaces.into_iter().find(|workspace| {
+            reached
+                .as_ref()
+                .is_none_or(|reached| reached.contains(&workspace.id))
+        });
         Ok(first.ok_or_else(|| Refusal::not_found("workspace"))?.id)
     }
 

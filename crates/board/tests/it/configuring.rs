@@ -4,7 +4,7 @@ use crate::puppet::Puppet;
 use crate::world::{World, prompted, refused};
 use board::Actor;
 use domain::error::ErrorCode;
-use domain::ids::{AgentId, StepId, TokenId, WorkflowId, WorkspaceId};
+use domain::ids::{AgentId, StepId, WorkflowId, WorkspaceId};
 use domain::params::{
     CreateProfile, CreateStep, CreateTask, CreateWorkflow, MoveTask, SpawnSession, UpdateProfile,
     UpdateStep, UpdateTask, UpdateWorkflow,
@@ -232,7 +232,7 @@ store::on_both_engines! {
         let home = world.workspace.id;
         let setup = configurer(&world).await;
         let worker = world.working("Task").await;
-        let outside = Actor::External { token: TokenId::new() };
+        let outside = Actor::External { token: board.token_create(&OPERATOR, "client").await.unwrap().info.id };
         for (actor, may) in [(worker.actor(), false), (Actor::System, false), (setup.actor(), true), (outside, true)] {
             let outcome = board.workflow_create(&actor, workflow(home, "Mine")).await;
             match may {

@@ -5,7 +5,6 @@ use crate::races::at_once;
 use crate::world::{NODE, World, prompted, refused, soon};
 use board::{Actor, Settings, TurnOutcome};
 use domain::error::ErrorCode;
-use domain::ids::TokenId;
 use domain::moves::{Disposition, EntryOptions};
 use domain::params::{CreateTask, MoveTask, UpdateStep};
 use domain::question::QuestionStatus;
@@ -99,6 +98,14 @@ async fn history(world: &World) -> Vec<Vec<String>> {
     rows.into_iter()
         .map(|row| row.into_iter().map(Option::unwrap_or_default).collect())
         .collect()
+}
+
+/// A client with a token.
+async fn outside(world: &World) -> Actor {
+    let made = world.board().token_create(&Actor::Operator, "client").await;
+    Actor::External {
+        token: made.unwrap().info.id,
+    }
 }
 
 store::on_both_engines! {
@@ -347,7 +354,7 @@ store::on_both_engines! {
         let other = world.working("Other").await;
         let puppet = world.resting("Task").await;
         move_as(&world, other.actor(), &puppet, &MoveTask::to(world.step("Done"))).await.unwrap();
-        let external = Actor::External { token: TokenId::new() };
+        let external = outside(&world).await;
         move_as(&world, external, &puppet, &MoveTask::to(world.step("Backlog"))).await.unwrap();
         to(&world, &puppet, "Done").await.unwrap();
         let moves: Vec<_> = history(&world).await.into_iter().filter(|row| row[0] == "manual").collect();
@@ -374,7 +381,7 @@ store::on_both_engines! {
         let question = child.ask("Which store?").await.unwrap().question_id;
         // In the asking turn: the move waits for its end. Anybody else's is refused.
         let stranger = world.working("Stranger").await;
-        for actor in [stranger.actor(), Actor::System, Actor::External { token: TokenId::new() }, child.actor()] {
+        for actor in [stranger.actor(), Actor::System, outside(&world).await, child.actor()] {
             refused(move_as(&world, actor, &child, &MoveTask::to(world.step("Done"))).await, ErrorCode::Conflict);
         }
         let params = MoveTask::to(world.step("Backlog"));

@@ -4,7 +4,7 @@ use crate::puppet::{Puppet, choice};
 use crate::world::{NODE, World};
 use board::{Actor, Output, RunError, RunResult, Started, TurnOutcome};
 use domain::clarification::ClarificationAnswer;
-use domain::ids::{ClarificationId, MessageId, RunId, SessionId, TokenId};
+use domain::ids::{ClarificationId, MessageId, RunId, SessionId};
 use domain::message::MessageType;
 use domain::params::UpdateStep;
 use domain::run::ask::{Asked, ListRuns, RunTarget, RunTask};
@@ -21,11 +21,12 @@ struct Client {
 }
 
 impl Client {
-    fn new(world: &World) -> Self {
+    async fn new(world: &World) -> Self {
+        let made = world.board().token_create(&Actor::Operator, "client").await;
         Self {
             world: world.clone(),
             actor: Actor::External {
-                token: TokenId::new(),
+                token: made.unwrap().info.id,
             },
         }
     }
@@ -153,7 +154,7 @@ async fn ask_operator(puppet: &Puppet) -> ClarificationId {
 store::on_both_engines! {
     async fn a_run_is_a_card_a_session_and_a_prompt(db: TestDb) {
         let world = World::new(db).await;
-        let client = Client::new(&world);
+        let client = Client::new(&world).await;
         let mut call = words("The secret words");
         call.asked.sender_name = Some("Ada".to_owned());
         let started = client.ask(&call).await.unwrap();
@@ -195,7 +196,7 @@ store::on_both_engines! {
 
     async fn an_end_without_words_is_a_success(db: TestDb) {
         let world = World::new(db).await;
-        let client = Client::new(&world);
+        let client = Client::new(&world).await;
         let (view, puppet) = client.working("Do it.").await;
         puppet.end_turn().await;
         world.run().await;
@@ -205,7 +206,7 @@ store::on_both_engines! {
 
     async fn twenty_calls_in_the_same_words_are_one_run(db: TestDb) {
         let world = World::new(db).await;
-        let client = Client::new(&world);
+        let client = Client::new(&world).await;
         let calls: Vec<_> = (0..20)
             .map(|n| {
                 let client = client.clone();
@@ -227,7 +228,7 @@ store::on_both_engines! {
 
     async fn a_twin_counts_while_it_goes_on_and_for_ten_minutes(db: TestDb) {
         let world = World::new(db).await;
-        let client = Client::new(&world);
+        let client = Client::new(&world).await;
         let first = client.ask(&words("Do it.")).await.unwrap().view.task_id;
         let wanted = RunTask { allow_duplicate: true, ..words("Do it.") };
         assert_ne!(client.ask(&wanted).await.unwrap().view.task_id, first);
@@ -240,12 +241,12 @@ store::on_both_engines! {
         client.cancel(second.view.task_id).await;
         assert!(!client.ask(&words("Do it.")).await.unwrap().duplicate);
         // What somebody else does in the same words is no twin.
-        assert!(!Client::new(&world).ask(&words("Do it.")).await.unwrap().duplicate);
+        assert!(!Client::new(&world).await.ask(&words("Do it.")).await.unwrap().duplicate);
     }
 
     async fn a_key_stands_for_its_run_whatever_became_of_it(db: TestDb) {
         let world = World::new(db).await;
-        let client = Client::new(&world);
+        let client = Client::new(&world).await;
         let keyed = |task: &str| RunTask { idempotency_key: Some("k".to_owned()), ..words(task) };
         let first = client.ask(&keyed("Do it.")).await.unwrap().view.task_id;
         client.cancel(first).await;
@@ -253,12 +254,12 @@ store::on_both_engines! {
         assert_eq!((again.duplicate, again.view.task_id, again.view.status), (true, first, RunStatus::Cancelled));
         let conflict = refusal(client.ask(&keyed("Do something else.")).await);
         assert_eq!((conflict.code, conflict.active), (RunErrorCode::IdempotencyConflict, Some(first)));
-        assert!(!Client::new(&world).ask(&keyed("Do it.")).await.unwrap().duplicate);
+        assert!(!Client::new(&world).await.ask(&keyed("Do it.")).await.unwrap().duplicate);
     }
 
     async fn a_busy_thread_starts_nothing_and_names_what_it_does(db: TestDb) {
         let world = World::new(db).await;
-        let client = Client::new(&world);
+        let client = Client::new(&world).await;
         let (view, puppet) = client.working("Do it.").await;
         for call in [in_thread(view.session_key, "And this."), in_thread(view.session_key, "Do it.")] {
             let busy = refusal(client.ask(&call).await);
@@ -280,7 +281,7 @@ store::on_both_engines! {
 
     async fn an_operator_at_work_in_the_thread_is_not_interrupted(db: TestDb) {
         let world = World::new(db).await;
-        let client = Client::new(&world);
+        let client = Client::new(&world).await;
         let (view, puppet) = client.done("Do it.").await;
         puppet.operator_says("I have a question.").await;
         let busy = refusal(client.ask(&in_thread(view.session_key, "More.")).await);
@@ -289,7 +290,7 @@ store::on_both_engines! {
 
     async fn words_answer_a_question_that_the_run_waits_for(db: TestDb) {
         let world = World::new(db).await;
-        let client = Client::new(&world);
+        let client = Client::new(&world).await;
         let (view, puppet) = client.working("Do it.").await;
         let id = ask_operator(&puppet).await;
         let waits = client.get(view.task_id).await;
@@ -309,7 +310,7 @@ store::on_both_engines! {
 
     async fn a_question_left_behind_keeps_its_run_and_an_answer_goes_on_with_it(db: TestDb) {
         let world = World::new(db).await;
-        let client = Client::new(&world);
+        let client = Client::new(&world).await;
         let (view, puppet) = client.working("Do it.").await;
         ask_operator(&puppet).await;
         puppet.end_turn().await;
@@ -327,7 +328,7 @@ store::on_both_engines! {
 
     async fn a_question_that_is_skipped_later_ends_its_run(db: TestDb) {
         let world = World::new(db).await;
-        let client = Client::new(&world);
+        let client = Client::new(&world).await;
         let (view, puppet) = client.working("Do it.").await;
         let id = ask_operator(&puppet).await;
         puppet.end_turn().await;
@@ -339,7 +340,7 @@ store::on_both_engines! {
 
     async fn everything_of_somebody_elses_is_unknown(db: TestDb) {
         let world = World::new(db).await;
-        let (mine, other) = (Client::new(&world), Client::new(&world));
+        let (mine, other) = (Client::new(&world).await, Client::new(&world).await);
         let (view, _) = mine.done("Do it.").await;
         let by_thread = RunTarget { session_key: Some(view.session_key.to_string()), ..RunTarget::default() };
         let unknown = |what: &RunTarget| {
@@ -370,7 +371,7 @@ store::on_both_engines! {
 
     async fn an_unknown_id_is_not_replaced_by_the_latest_of_its_thread(db: TestDb) {
         let world = World::new(db).await;
-        let client = Client::new(&world);
+        let client = Client::new(&world).await;
         let (view, _) = client.done("Do it.").await;
         let target = RunTarget { session_key: Some(view.session_key.to_string()), ..by_id(RunId::new()) };
         let unknown = refusal(client.read(&target, Parts::OUTCOME).await);
@@ -383,7 +384,7 @@ store::on_both_engines! {
 
     async fn a_cancel_stops_what_waits_and_what_runs_and_leaves_the_thread(db: TestDb) {
         let world = World::new(db).await;
-        let client = Client::new(&world);
+        let client = Client::new(&world).await;
         let waits = client.ask(&words("Wait.")).await.unwrap().view;
         let view = client.cancel(waits.task_id).await;
         assert_eq!((view.status, view.terminal_reason), (RunStatus::Cancelled, Some(TerminalReason::CancelRequested)));
@@ -412,7 +413,7 @@ store::on_both_engines! {
 
     async fn a_cancelled_question_is_asked_no_more(db: TestDb) {
         let world = World::new(db).await;
-        let client = Client::new(&world);
+        let client = Client::new(&world).await;
         let (view, puppet) = client.working("Do it.").await;
         ask_operator(&puppet).await;
         puppet.end_turn().await;
@@ -425,7 +426,7 @@ store::on_both_engines! {
 
     async fn what_fails_says_so_and_its_thread_can_be_gone_on_with(db: TestDb) {
         let world = World::new(db).await;
-        let client = Client::new(&world);
+        let client = Client::new(&world).await;
         let (view, puppet) = client.working("Do it.").await;
         puppet.end_turn_with(TurnOutcome::Failed("401 Unauthorized".to_owned())).await;
         world.run().await;
@@ -450,7 +451,7 @@ store::on_both_engines! {
 
     async fn a_restart_ends_what_ran_and_loses_nothing_else(db: TestDb) {
         let world = World::new(db).await;
-        let client = Client::new(&world);
+        let client = Client::new(&world).await;
         let (running, _) = client.working("Run.").await;
         let (asking, puppet) = client.working("Ask.").await;
         ask_operator(&puppet).await;
@@ -471,7 +472,7 @@ store::on_both_engines! {
 
     async fn what_is_done_on_the_board_ends_a_run(db: TestDb) {
         let world = World::new(db).await;
-        let client = Client::new(&world);
+        let client = Client::new(&world).await;
         let board = world.board();
         let ended = async |id: RunId| {
             let view = client.get(id).await;
@@ -505,7 +506,7 @@ store::on_both_engines! {
 
     async fn a_run_waits_for_a_place_like_every_card(db: TestDb) {
         let world = World::new(db).await;
-        let client = Client::new(&world);
+        let client = Client::new(&world).await;
         let limit = UpdateStep { wip_limit: Some(1), ..UpdateStep::default() };
         world.board().step_update(&Actor::Operator, world.step("In Progress"), limit).await.unwrap();
         let (first, puppet) = client.working("First.").await;
@@ -521,7 +522,7 @@ store::on_both_engines! {
 
     async fn lists_show_executions_and_page_them(db: TestDb) {
         let world = World::new(db).await;
-        let client = Client::new(&world);
+        let client = Client::new(&world).await;
         let (first, _) = client.done("First.").await;
         let second = client.ask(&in_thread(first.session_key, "Second.")).await.unwrap().view;
         let third = client.ask(&words("Third.")).await.unwrap().view;
@@ -553,7 +554,7 @@ store::on_both_engines! {
 
     async fn an_agent_is_chosen_by_its_slug(db: TestDb) {
         let world = World::new(db).await;
-        let client = Client::new(&world);
+        let client = Client::new(&world).await;
         assert_eq!(world.board().run_agents().await.unwrap(), ["puppet"]);
         let named = RunTask { agent: Some("puppet".to_owned()), ..words("Do it.") };
         let view = client.ask(&named).await.unwrap().view;
@@ -568,7 +569,7 @@ store::on_both_engines! {
 
     async fn a_run_that_nobody_answers_is_given_up(db: TestDb) {
         let world = World::new(db).await;
-        let client = Client::new(&world);
+        let client = Client::new(&world).await;
         let (asks, puppet) = client.working("Ask.").await;
         ask_operator(&puppet).await;
         let (works, _) = client.working("Work.").await;
@@ -584,7 +585,7 @@ store::on_both_engines! {
 
     async fn old_runs_are_forgotten(db: TestDb) {
         let world = World::new(db).await;
-        let client = Client::new(&world);
+        let client = Client::new(&world).await;
         let (done, _) = client.done("Done.").await;
         let (live, _) = client.working("Live.").await;
         assert_eq!(world.board().runs_tidy().await.unwrap(), 0);

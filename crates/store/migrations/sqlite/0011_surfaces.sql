@@ -32,3 +32,12 @@ create table step_decisions (
     created_at integer not null
 );
 create index step_decisions_by_task on step_decisions (task_id, created_at);
+
+-- An access token reaches every workspace, or only those that are named here. That it is limited stands with the token, so that one
+-- whose workspaces are all gone reaches none.
+alter table access_tokens add column scoped integer not null default 0 check (scoped in (0, 1));
+create table token_workspaces (
+    token_id text not null references access_tokens (id) on delete cascade,
+    workspace_id text not null references workspaces (id) on delete cascade,
+    primary key (token_id, workspace_id)
+);

@@ -1,8 +1,8 @@
 use crate::world::{UNICODE, World, assert_invariant, assert_unique, at, read, write};
 use domain::ids::{SessionId, TokenId};
 use store::tokens::{
-    find_access, find_session, insert_access, insert_session, list_access, revoke_access,
-    revoke_session, touch_access,
+    find_access, find_session, insert_access, insert_session, limit_access, list_access,
+    revoke_access, revoke_session, scope, touch_access,
 };
 
 store::on_both_engines! {
@@ -64,5 +64,32 @@ store::on_both_engines! {
         let listed = read(&db.store, async |db| list_access(db).await).await;
         let times: Vec<_> = listed.iter().map(|one| (one.id, one.last_used_at, one.revoked_at)).collect();
         assert_eq!(times, [(other, None, None), (id, Some(at(3)), Some(at(5)))], "the first revocation stands");
+    }
+
+    async fn a_token_reaches_everything_or_what_it_is_limited_to(db: TestDb) {
+        let world = World::new(&db).await;
+        let other = World::beside(&db, "Other").await;
+        let (free, some, none) = (TokenId::new(), TokenId::new(), TokenId::new());
+        write(&db.store, async |tx| {
+            for id in [free, some, none] {
+                insert_access(tx, id, "a token", &id.to_string(), at(1)).await?;
+            }
+            limit_access(tx, some, &[world.workspace.id, other.workspace.id]).await?;
+            limit_access(tx, none, &[]).await
+        })
+        .await
+        .unwrap();
+        let reaches = async |id| read(&db.store, async |db| scope(db, id).await).await;
+        let mut both = vec![world.workspace.id, other.workspace.id];
+        both.sort_by_key(ToString::to_string);
+        assert_eq!(reaches(free).await, None);
+        assert_eq!(reaches(some).await, Some(both.clone()));
+        assert_eq!(reaches(none).await, Some(Vec::new()));
+        assert_eq!(reaches(TokenId::new()).await, Some(Vec::new()), "one that is not there");
+        let listed = read(&db.store, async |db| list_access(db).await).await;
+        let shown = |id| listed.iter().find(|one| one.id == id).unwrap().workspaces.clone();
+        assert_eq!(shown(free), None);
+        assert_eq!(shown(some).unwrap().iter().map(|one| one.id).collect::<Vec<_>>(), both);
+        assert_eq!(shown(none), Some(Vec::new()));
     }
 }
