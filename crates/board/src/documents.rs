@@ -1,7 +1,6 @@
 //! Documents of tasks and decisions about their steps (task-domain 2.7).
 
-use crate::reach::reachable;
-use crate::tasks::depth_limit;
+use crate::reach::{depth_limit, reachable};
 use crate::transition::load_task;
 use crate::{Actor, Board, Result};
 use domain::document::{

@@ -1,7 +1,8 @@
 //! Read models of pages: everything a page needs, of one moment, in a fixed number of statements.
 
 use crate::prompts::target_session;
-use crate::tasks::{depth_limit, predecessors_of, related, related_by_edge, view};
+use crate::reach::depth_limit;
+use crate::tasks::{predecessors_of, related, related_by_edge, view};
 use crate::{Actor, Board, Result, clarifications, permissions, queue};
 use domain::error::Refusal;
 use domain::ids::{TaskId, WorkflowId, WorkspaceId};

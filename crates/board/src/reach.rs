@@ -1,6 +1,5 @@
 //! How far whoever calls reaches: an agent with what belongs to a task (task-domain 8.1), and who may set the board up.
 
-use crate::tasks::depth_limit;
 use crate::{Actor, BoardError, Result, Settings};
 use domain::error::Refusal;
 use domain::ids::{TaskId, WorkspaceId};
@@ -117,4 +116,9 @@ pub(crate) async fn configures(
 async fn root(db: &mut Snapshot, settings: &Settings, task: &Task) -> Result<TaskId> {
     let chain = store::tasks::ancestors(db, task.id, depth_limit(settings)).await?;
     Ok(chain.last().map_or(task.id, |top| top.id))
+}
+
+/// More than any legal depth, so that a chain that is too long is seen to be so.
+pub(crate) fn depth_limit(settings: &Settings) -> i64 {
+    i64::try_from(settings.max_depth).unwrap_or(i64::MAX / 2) + 2
 }

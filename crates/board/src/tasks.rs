@@ -2,7 +2,7 @@
 
 use crate::messages::sender_metadata;
 use crate::prompts::NewPrompt;
-use crate::reach::{known_task, scope, within};
+use crate::reach::{depth_limit, known_task, scope, within};
 use crate::transition::{Work, load_session, load_task};
 use crate::{Actor, Board, Result, Settings};
 use domain::agent::check_autopilot;
@@ -758,11 +758,6 @@ pub(crate) fn check_limit(given: Option<i64>, default: i64, max: i64) -> Result<
         Some(limit) if limit < 1 => Err(Refusal::validation("limit must be at least 1").into()),
         Some(limit) => Ok(limit.min(max)),
     }
-}
-
-/// More than any legal depth, so that a chain that is too long is seen to be so.
-pub(crate) fn depth_limit(settings: &Settings) -> i64 {
-    i64::try_from(settings.max_depth).unwrap_or(i64::MAX / 2) + 2
 }
 
 fn title_of(params: &CreateTask, prompt: &str) -> Result<String> {
