@@ -9,8 +9,9 @@ use domain::time::Timestamp;
 use serde_json::json;
 use std::collections::HashSet;
 use store::jobs::{
-    Lease, claim, claimable_sql, due, expired, find, find_by_correlation, find_by_unique_key,
-    held_by, insert, next_claimable, next_due, prune, redact, renew, to_cancel, update,
+    ANY_DUE, Lease, NEXT_DUE, TO_CANCEL, claim, claim_all_sql, claimable_sql, due, end_runs_sql,
+    expired, find, find_by_correlation, find_by_unique_key, held_by, insert, next_claimable,
+    next_due, prune, redact, renew, to_cancel, update,
 };
 use store::{Engine, Store, Write};
 
@@ -107,6 +108,9 @@ async fn claimable(store: &Store, now: Timestamp, age_ms: i64, limit: i64) -> Ve
     })
     .await
     .unwrap()
+    .into_iter()
+    .map(|job| job.id)
+    .collect()
 }
 
 async fn save(store: &Store, job: &Job, was: JobStatus, token: Option<&str>) -> Write {
@@ -341,6 +345,13 @@ store::on_both_engines! {
             assert_eq!(claims, 10, "{text}");
             assert!(!text.contains("SCAN ai_jobs"), "{text}");
             assert!(text.contains("ai_jobs_running_user"), "{text}");
+            for sql in [ANY_DUE, NEXT_DUE, TO_CANCEL, &claim_all_sql(Engine::Sqlite), &end_runs_sql(Engine::Sqlite)] {
+                let sql = (1..=6).fold(sql.to_owned(), |sql, n| sql.replace(&format!("${n}"), "'[]'"));
+                let plan = rows(&db.store, &format!("explain query plan {sql}")).await;
+                let text = plan.iter().map(|row| row.join(" ")).collect::<Vec<_>>().join("\n");
+                let whole = text.lines().any(|line| line.ends_with("SCAN ai_jobs"));
+                assert!(!whole && !text.contains("ai_jobs_ended"), "{sql}\n{text}");
+            }
             return;
         }
         let fill = "insert into ai_jobs (correlation_id, source, user_id, request_text, response_target_json, queue, priority, \
