@@ -69,6 +69,12 @@ const STEPS: &[(i64, &str, &str, &str)] = &[
         include_str!("../migrations/sqlite/0010_accounts.sql"),
         include_str!("../migrations/postgres/0010_accounts.sql"),
     ),
+    (
+        11,
+        "ended_jobs",
+        include_str!("../migrations/sqlite/0011_ended_jobs.sql"),
+        include_str!("../migrations/postgres/0011_ended_jobs.sql"),
+    ),
 ];
 
 /// Brings the schema up to date. Concurrent callers wait for one another.

@@ -9,9 +9,10 @@
 use super::claim::Claimed;
 use super::intake::{Accepted, New};
 use super::run::Held;
+use crate::transition::Work;
 use crate::{Board, BoardError, Result};
 use domain::error::{ErrorCode, Refusal};
-use domain::job::{Delivery, Job, JobId};
+use domain::job::{Delivery, Job};
 use std::collections::HashSet;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use store::StoreError;
@@ -177,15 +178,18 @@ impl Board {
                 Ask::Claim { .. } => {}
             }
         }
-        let ended: HashSet<JobId> = work.complete_all(&ends).await?;
+        let ended = work.complete_each(&ends).await?;
+        let mut held = ended.iter();
         work.arrived_all(&arrivals).await?;
         let mut accepted = work.enqueue_all(news).await?.into_iter();
         let mut gots = Vec::with_capacity(asks.len());
         for ask in asks {
             gots.push(match ask {
                 Ask::Enqueue(_) => Got::Enqueued(accepted.next().ok_or_else(lost)?),
-                Ask::Complete { job, .. } if ended.contains(&job.id) => Got::Ended(Held::Yes),
-                Ask::Complete { .. } => Got::Ended(Held::Lost),
+                Ask::Complete { .. } => Got::Ended(match held.next() {
+                    Some(true) => Held::Yes,
+                    Some(false) | None => Held::Lost,
+                }),
                 Ask::Claim { worker, limit } => {
                     let Claimed(jobs) = work.claim_next(worker, *limit).await?;
                     Got::Claimed(jobs)
@@ -193,7 +197,7 @@ impl Board {
             });
         }
         work.commit().await?;
-        for job in ends.iter().filter(|job| ended.contains(&job.id)) {
+        for (job, _) in ends.iter().zip(&ended).filter(|(_, held)| **held) {
             self.job_counts.completed(job, self.clock.now());
         }
         for got in &gots {
@@ -204,6 +208,27 @@ impl Board {
             }
         }
         Ok(gots)
+    }
+}
+
+impl Work {
+    /// Completes runs and says of each whether its lease held. Of runs of the same job, which only one can hold, one at a time.
+    async fn complete_each(&mut self, runs: &[&Job]) -> Result<Vec<bool>> {
+        let mut ended = vec![false; runs.len()];
+        let mut left: Vec<usize> = (0..runs.len()).collect();
+        while !left.is_empty() {
+            let mut seen = HashSet::new();
+            let (now, later): (Vec<usize>, Vec<usize>) = left
+                .into_iter()
+                .partition(|place| seen.insert(runs[*place].id));
+            let jobs: Vec<&Job> = now.iter().map(|place| runs[*place]).collect();
+            let held = self.complete_all(&jobs).await?;
+            for place in now {
+                ended[place] = held.contains(&runs[place].id);
+            }
+            left = later;
+        }
+        Ok(ended)
     }
 }
 

@@ -35,7 +35,7 @@ impl Work {
     }
 
     /// Completes runs whose leases still hold, and says which did. What an answer was is known to its run: it alone may have
-    /// written it since.
+    /// written it since. No job may be among them twice.
     pub(super) async fn complete_all(&mut self, jobs: &[&Job]) -> Result<HashSet<JobId>> {
         if jobs.is_empty() {
             return Ok(HashSet::new());

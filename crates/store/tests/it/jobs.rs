@@ -9,9 +9,9 @@ use domain::time::Timestamp;
 use serde_json::json;
 use std::collections::HashSet;
 use store::jobs::{
-    ANY_DUE, Lease, NEXT_DUE, TO_CANCEL, claim, claim_all_sql, claimable_sql, due, end_runs_sql,
-    expired, find, find_by_correlation, find_by_unique_key, held_by, insert, next_claimable,
-    next_due, prune, redact, renew, to_cancel, update,
+    ANY_DUE, Lease, NEXT_DUE, TO_CANCEL, any_due, claim, claim_all, claim_all_sql, claimable_sql,
+    due, end_runs, end_runs_sql, expired, find, find_by_correlation, find_by_unique_key, held_by,
+    insert, insert_all, next_claimable, next_due, prune, redact, renew, to_cancel, update,
 };
 use store::{Engine, Store, Write};
 
@@ -82,6 +82,10 @@ pub(crate) async fn stored(store: &Store, job: &Job) -> Job {
         .unwrap()
         .unwrap();
     read(store, async |db| find(db, id).await).await.unwrap()
+}
+
+fn stored_as(job: &Job, id: JobId) -> Job {
+    Job { id, ..job.clone() }
 }
 
 pub(crate) async fn take(
@@ -332,6 +336,38 @@ store::on_both_engines! {
             format!("update ai_jobs set priority = 10 where id = {}", other.id),
         ] {
             assert!(execute(&db.store, &sql).await.is_err(), "{sql}");
+        }
+    }
+
+    async fn many_are_stored_taken_and_ended_by_one_statement_each(db: TestDb) {
+        let keyed = |user: &str, correlation: &str, key: &str| Job { unique_key: Some(key.to_owned()), ..job(user, correlation) };
+        let new = [keyed("u", "aij_1", "k"), job("v", "aij_2"), keyed("w", "aij_3", "k"), job("x", "aij_4")];
+        let ids = write(&db.store, async |tx| insert_all(tx, &new).await).await.unwrap();
+        assert_eq!(ids.iter().map(Option::is_some).collect::<Vec<_>>(), [true, true, false, true]);
+        let ids: Vec<JobId> = ids.into_iter().flatten().collect();
+        assert!(ids.is_sorted());
+        let kept = read(&db.store, async |db| find(db, ids[1]).await).await.unwrap();
+        assert_eq!(kept, stored_as(&new[1], ids[1]));
+        let is_due = async |now| read(&db.store, async |db| any_due(db, now).await).await;
+        assert_eq!((is_due(at(-1)).await, is_due(at(0)).await), (false, true));
+
+        // The second is another's already.
+        take(&db.store, ids[1], None, at(1)).await.unwrap();
+        let lease = Lease { token: "t", worker: "me", now: at(2), until: at(9) };
+        let taken = write(&db.store, async |tx| claim_all(tx, &ids, &lease).await).await.unwrap();
+        let mut got: Vec<_> = taken.iter().map(|job| (job.id, job.attempt_count, job.lease_token.as_deref())).collect();
+        got.sort_unstable();
+        assert_eq!(got, [(ids[0], 1, Some("t")), (ids[2], 1, Some("t"))]);
+        assert!(!is_due(at(2)).await);
+
+        let runs = [(ids[0], "t"), (ids[1], "t"), (ids[2], "another")];
+        let ended = write(&db.store, async |tx| end_runs(tx, &runs, JobStatus::Completed, at(3)).await).await.unwrap();
+        assert_eq!(ended, [ids[0]]);
+        let row = read(&db.store, async |db| find(db, ids[0]).await).await.unwrap();
+        assert_eq!((row.status, row.completed_at, row.lease_token, row.worker_id), (JobStatus::Completed, Some(at(3)), None, None));
+        for id in &ids[1..] {
+            let row = read(&db.store, async |db| find(db, *id).await).await.unwrap();
+            assert_eq!(row.status, JobStatus::Running);
         }
     }
 
