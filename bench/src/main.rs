@@ -5,6 +5,7 @@
 
 mod agent;
 mod flightdeck;
+mod jobs;
 mod messages;
 mod raw;
 mod samples;
@@ -34,6 +35,8 @@ enum What {
         #[arg(long, default_value_t = 5)]
         rounds: usize,
     },
+    /// AI jobs: enqueueing, drain and pickup.
+    Jobs(jobs::Plan),
     /// The agent that measurements talk to: speaks ACP on stdio and says when it was prompted. Started by Flightdeck.
     Agent {
         /// Datagram socket to report to.
@@ -45,6 +48,7 @@ enum What {
 fn main() -> Result<()> {
     match Args::parse().what {
         What::Agent { report } => agent::run(&report),
+        What::Jobs(plan) => tokio::runtime::Runtime::new()?.block_on(jobs::run(plan)),
         What::Messages {
             server,
             samples,

@@ -11,6 +11,10 @@ impl Samples {
         self.0.push(nanoseconds);
     }
 
+    pub(crate) fn extend(&mut self, others: &Self) {
+        self.0.extend_from_slice(&others.0);
+    }
+
     /// The value that `share` of the samples do not exceed, in milliseconds; 0 when there are none.
     pub(crate) fn at(&self, share: f64) -> f64 {
         let mut sorted = self.0.clone();
