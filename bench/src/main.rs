@@ -6,6 +6,7 @@
 mod agent;
 mod bare;
 mod flightdeck;
+mod jobs;
 mod messages;
 mod outside;
 mod raw;
@@ -48,12 +49,14 @@ enum What {
         /// Runs of each way.
         #[arg(long, default_value_t = 5)]
         rounds: usize,
-        /// Clients that wait at once, each for a run of its own.
+        /// Clients that wait at once.
         #[arg(long, default_value_t = 2_000)]
         waiters: usize,
     },
     /// A bare axum server whose answers wait until they are let go. What waiters are measured beside.
     Bare,
+    /// AI jobs: enqueueing, drain and pickup.
+    Jobs(jobs::Plan),
     /// The agent that measurements talk to: speaks ACP on stdio and says when it was prompted. Started by Flightdeck.
     Agent {
         /// Datagram socket to report to.
@@ -65,6 +68,7 @@ enum What {
 fn main() -> Result<()> {
     match Args::parse().what {
         What::Agent { report } => agent::run(&report),
+        What::Jobs(plan) => tokio::runtime::Runtime::new()?.block_on(jobs::run(plan)),
         What::Messages {
             server,
             samples,

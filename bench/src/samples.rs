@@ -12,7 +12,7 @@ impl Samples {
     }
 
     pub(crate) fn extend(&mut self, others: &Self) {
-        self.0.extend(&others.0);
+        self.0.extend_from_slice(&others.0);
     }
 
     /// The value that `share` of the samples do not exceed, in milliseconds; 0 when there are none.

@@ -59,6 +59,7 @@ pub struct Server {
     scheduler: Scheduler,
     serving: JoinHandle<std::io::Result<()>>,
     observing: JoinHandle<()>,
+    joined: board::Joined,
     _lock: Lock,
 }
 
@@ -99,6 +100,8 @@ impl Server {
                  create --name NAME\" and start again, or listen on 127.0.0.1"
             );
         }
+        // Before anything is read that another node may change.
+        let joined = board.join_nodes().await.map_err(refused)?;
         prepare(&board, &node, &exe, &config).await?;
 
         let listener = TcpListener::bind(addr)
@@ -176,6 +179,7 @@ impl Server {
             scheduler,
             serving,
             observing,
+            joined,
             _lock: lock,
         })
     }
@@ -236,6 +240,8 @@ impl Server {
                 serving.abort();
             }
         }
+        // What it hears with is one of the store's connections.
+        drop(self.joined);
         self.store.close().await;
     }
 }

@@ -76,7 +76,7 @@ enum Command {
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         args: Vec<String>,
     },
-    /// Measure against baselines, in one run: `messages`; further arguments with `--help`
+    /// Measure against baselines, in one run: `messages` or `jobs`; further arguments with `--help`
     Bench {
         /// What to measure, and how long
         #[arg(trailing_var_arg = true, allow_hyphen_values = true, required = true)]

@@ -1,8 +1,9 @@
 //! A PostgreSQL server that lives as long as one test run.
 //!
 //! It has its own data folder under the system's temporary one, listens on a free loopback port, and runs as an
-//! unprivileged user when we are root, since initdb refuses root. Nothing is synced to disk (`fsync=off`): the folder
-//! is thrown away, and the crash tests kill our server, never the database's machine, so nothing they prove rests on it.
+//! unprivileged user when we are root, since initdb refuses root. For tests nothing is synced to disk (`fsync=off`): the
+//! folder is thrown away, and the crash tests kill our server, never the database's machine, so nothing they prove rests on
+//! it. Measurements of what is durable ask for a server that syncs.
 
 use std::net::TcpListener;
 use std::os::unix::process::CommandExt as _;
@@ -63,6 +64,24 @@ pub(crate) fn binaries() -> Option<PathBuf> {
     found.into_iter().max().map(|(_, folder)| folder)
 }
 
+/// Whether what is committed is on disk.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Durability {
+    /// No: faster, and good for tests.
+    None,
+    /// Yes, as on a server that people use.
+    Full,
+}
+
+impl Durability {
+    fn settings(self) -> &'static [&'static str] {
+        match self {
+            Self::None => &["fsync=off", "full_page_writes=off"],
+            Self::Full => &["fsync=on", "synchronous_commit=on"],
+        }
+    }
+}
+
 /// A running server; dropping it stops it and removes its data.
 pub(crate) struct Cluster {
     server: Child,
@@ -73,7 +92,7 @@ pub(crate) struct Cluster {
 
 impl Cluster {
     /// Starts a fresh server with the programs in `binaries`, logging to `log`.
-    pub(crate) fn start(binaries: &Path, log: &Path) -> Result<Self> {
+    pub(crate) fn start(binaries: &Path, log: &Path, durability: Durability) -> Result<Self> {
         let folder = tempfile::Builder::new()
             .prefix("flightdeck-postgres-")
             .tempdir()?;
@@ -113,7 +132,7 @@ impl Cluster {
         let mut last_error = None;
         for _ in 0..3 {
             let port = TcpListener::bind(("127.0.0.1", 0))?.local_addr()?.port();
-            match start_on(port, binaries, &data, owner.as_ref(), log) {
+            match start_on(port, binaries, &data, owner.as_ref(), log, durability) {
                 Ok(server) => {
                     let url = format!("postgres://postgres@127.0.0.1:{port}/postgres");
                     return Ok(Self {
@@ -146,16 +165,18 @@ fn start_on(
     data: &Path,
     owner: Option<&Owner>,
     log: &Path,
+    durability: Durability,
 ) -> Result<Child> {
     let mut command = project::tied(binaries.join("postgres"));
     command.arg("-D").arg(data).args(["-p", &port.to_string()]);
     for setting in [
         "listen_addresses=127.0.0.1",
         "unix_socket_directories=",
-        "fsync=off",
-        "full_page_writes=off",
         "max_connections=300",
     ] {
+        command.args(["-c", setting]);
+    }
+    for setting in durability.settings() {
         command.args(["-c", setting]);
     }
     let output =
@@ -248,7 +269,12 @@ mod tests {
     fn a_cluster_answers_and_leaves_nothing_behind() {
         let Some(binaries) = binaries() else { return };
         let logs = tempfile::tempdir().unwrap();
-        let cluster = Cluster::start(&binaries, &logs.path().join("postgres.log")).unwrap();
+        let cluster = Cluster::start(
+            &binaries,
+            &logs.path().join("postgres.log"),
+            Durability::None,
+        )
+        .unwrap();
         let folder = cluster._folder.path().to_owned();
         let pid = cluster.server.id();
         let address = cluster

@@ -11,7 +11,7 @@ use anyhow::{Result, bail};
 use crate::build::{self, Bundle};
 use crate::checks::{imports, wasm_tree};
 use crate::count::Counts;
-use crate::postgres::{self, Cluster};
+use crate::postgres::{self, Cluster, Durability};
 use crate::{e2e, project, setup, stage};
 
 /// Our crates as Cargo selects them for native tests. The bundle's crate compiles for WASM only, and this program is
@@ -186,7 +186,7 @@ fn database(run: &mut Run) -> Option<Cluster> {
         Some(binaries) => {
             let log = project::root().join("target/xtask-logs/postgres.log");
             cluster = Some(stage::work("start PostgreSQL", || {
-                Cluster::start(&binaries, &log)
+                Cluster::start(&binaries, &log, Durability::None)
             })?);
             Ok(Counts::PASSED)
         }

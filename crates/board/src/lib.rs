@@ -35,6 +35,7 @@ mod launch;
 mod launches;
 mod messages;
 mod moves;
+mod nodes;
 mod operators;
 mod outgoing;
 mod pages;
@@ -71,6 +72,7 @@ pub use jobs::{
     Accepted, Canceller, Claim, Failed, Held, JobQuery, Notice, Renewal, TalkPart, Viewer,
 };
 pub use launch::{LaunchPlan, LaunchReport};
+pub use nodes::Joined;
 pub use recovery::Recovered;
 pub use runs::{RunError, RunKey, RunList, RunResult, Started};
 pub use settings::{JobSettings, RunSettings, Settings};
@@ -91,6 +93,7 @@ pub struct Board {
     settings: Arc<Settings>,
     signals: Signals,
     job_counts: Arc<JobCounts>,
+    line: Arc<jobs::Line>,
     /// The name under which this process works, once it does.
     node: Arc<OnceLock<String>>,
 }
@@ -105,6 +108,7 @@ impl Board {
             settings: Arc::new(settings),
             signals: Signals::new(),
             job_counts: Arc::default(),
+            line: Arc::default(),
             node: Arc::default(),
         }
     }

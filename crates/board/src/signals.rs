@@ -2,6 +2,7 @@
 //!
 //! A waiter takes its receiver before it asks the database, so that nothing that commits in between is missed.
 
+use crate::nodes::Marks;
 use std::sync::Arc;
 use tokio::sync::watch;
 
@@ -31,6 +32,8 @@ struct Senders {
     clarifications: watch::Sender<u64>,
     turns: watch::Sender<u64>,
     jobs: watch::Sender<u64>,
+    /// What other nodes are to be told.
+    marks: Marks,
 }
 
 impl Signals {
@@ -42,6 +45,7 @@ impl Signals {
             clarifications: sender(),
             turns: sender(),
             jobs: sender(),
+            marks: Marks::default(),
         }))
     }
 
@@ -61,7 +65,17 @@ impl Signals {
         self.sender(topic).subscribe()
     }
 
-    /// Wakes the waiters of a topic.
+    pub(crate) fn marks(&self) -> &Marks {
+        &self.0.marks
+    }
+
+    /// Wakes the waiters of a topic after a commit, on other nodes too if they are told of it.
+    pub(crate) fn committed(&self, topic: Topic) {
+        self.wake(topic);
+        self.0.marks.leave(topic);
+    }
+
+    /// Wakes the waiters of a topic in this process.
     pub fn wake(&self, topic: Topic) {
         self.sender(topic).send_modify(|n| *n = n.wrapping_add(1));
     }

@@ -49,8 +49,16 @@ pub(crate) struct Work {
 impl Board {
     /// Opens a transaction that may write.
     pub(crate) async fn begin(&self) -> Result<Work> {
-        let tx = self.store.write().await?;
-        Ok(Work {
+        Ok(self.work(self.store.write().await?))
+    }
+
+    /// Opens a transaction about AI jobs alone, which waits for nobody on Postgres: see [`store::Store::write_rows`].
+    pub(crate) async fn begin_rows(&self) -> Result<Work> {
+        Ok(self.work(self.store.write_rows().await?))
+    }
+
+    fn work(&self, tx: Tx) -> Work {
+        Work {
             tx,
             // Taken after the turn to write was won, so that times grow with the order of commits.
             now: self.clock.now(),
@@ -64,7 +72,7 @@ impl Board {
             wake_jobs: false,
             job_notes: JobNotes::new(self.job_counts.clone()),
             due: Due::default(),
-        })
+        }
     }
 
     /// Opens a view of the database at one moment.
@@ -101,7 +109,7 @@ impl Work {
             (self.job_notes.committed() || self.wake_jobs, Topic::Jobs),
         ] {
             if wake {
-                self.signals.wake(topic);
+                self.signals.committed(topic);
             }
         }
         Ok(())

@@ -5,14 +5,17 @@
 //! one advisory lock for its whole length. That costs concurrency that a board does not need, and buys three things that are
 //! hard to have otherwise: transitions over several rows (child, parent, queues) cannot deadlock, what a rule was decided on
 //! is still so when it is written, and ids of events grow in the order of commits, so "everything since N" misses nothing.
-//! The versions and guards on rows stay, as the second wall. (`docs/decisions/0005-writers-take-turns.md`)
+//! The versions and guards on rows stay, as the second wall. (`docs/decisions/0005-writers-take-turns.md`) AI jobs, which may
+//! come by the thousand, take no turn on Postgres ([`Store::write_rows`]).
 //!
 //! **Acknowledged means on disk.** SQLite runs with WAL and `synchronous=full`; writers that wait for one another share a
 //! commit (`group`).
 
 use crate::group::{Turn, Writers};
+use crate::wakeups::Wakeups;
 use crate::{Engine, Result, StoreError, migrations};
 use sqlx::any::{AnyConnectOptions, AnyPoolOptions};
+use sqlx::postgres::PgConnectOptions;
 use sqlx::{Any, AnyConnection, AnyPool, Connection, Executor, Transaction};
 use std::path::Path;
 use std::str::FromStr;
@@ -65,12 +68,18 @@ pub struct Store {
     engine: Engine,
     writer: Writer,
     readers: AnyPool,
+    wakeups: Option<Wakeups>,
 }
 
 #[derive(Debug, Clone)]
 enum Writer {
     Sqlite(Writers),
-    Postgres(AnyPool),
+    Postgres {
+        /// For those who take turns; most of them wait.
+        turns: AnyPool,
+        /// For those who do not, and must not wait for those who do.
+        rows: AnyPool,
+    },
 }
 
 /// How long a database that others are just making is waited for, and how often it is looked at.
@@ -122,13 +131,26 @@ impl Store {
             Engine::Sqlite => {
                 Writer::Sqlite(Writers::new(pool(1).connect_lazy_with(connect.clone())))
             }
-            Engine::Postgres => Writer::Postgres(pool(4).connect_lazy_with(connect.clone())),
+            Engine::Postgres => Writer::Postgres {
+                turns: pool(4).connect_lazy_with(connect.clone()),
+                rows: pool(8).connect_lazy_with(connect.clone()),
+            },
         };
         let readers = pool(options.readers).connect_lazy_with(connect);
+        let wakeups = match engine {
+            Engine::Sqlite => None,
+            Engine::Postgres => {
+                let options = PgConnectOptions::from_str(&url).map_err(|_error| {
+                    StoreError::Config("the database URL cannot be read".to_owned())
+                })?;
+                Some(Wakeups::new(options))
+            }
+        };
         Ok(Self {
             engine,
             writer,
             readers,
+            wakeups,
         })
     }
 
@@ -142,16 +164,31 @@ impl Store {
     pub async fn write(&self) -> Result<Tx> {
         let inner = match &self.writer {
             Writer::Sqlite(writers) => Inner::Shared(writers.begin().await?),
-            Writer::Postgres(pool) => {
-                let mut tx = pool.begin_with("begin").await?;
+            Writer::Postgres { turns, .. } => {
+                let mut tx = turns.begin_with("begin").await?;
                 tx.execute(WRITER_LOCK).await?;
                 Inner::Own(tx)
             }
         };
-        Ok(Tx(Snapshot {
+        Ok(self.writing(inner))
+    }
+
+    /// Opens a transaction that may write, beside others on Postgres: for AI jobs, each of which is a row that is held while
+    /// somebody decides about it, and whose timelines are read job by job. SQLite has one writer in any case.
+    pub async fn write_rows(&self) -> Result<Tx> {
+        let inner = match &self.writer {
+            Writer::Sqlite(writers) => Inner::Shared(writers.begin().await?),
+            Writer::Postgres { rows, .. } => Inner::Own(rows.begin_with("begin").await?),
+        };
+        Ok(self.writing(inner))
+    }
+
+    const fn writing(&self, inner: Inner) -> Tx {
+        Tx(Snapshot {
             inner,
             engine: self.engine,
-        }))
+            writes: true,
+        })
     }
 
     /// Waits until everything that a transaction may have seen so far is durable. Whoever answers from what it read in a
@@ -159,7 +196,7 @@ impl Store {
     pub async fn settled(&self) -> Result<()> {
         match &self.writer {
             Writer::Sqlite(writers) => writers.settled().await,
-            Writer::Postgres(_) => Ok(()),
+            Writer::Postgres { .. } => Ok(()),
         }
     }
 
@@ -176,6 +213,7 @@ impl Store {
         Ok(Snapshot {
             inner: Inner::Own(inner),
             engine: self.engine,
+            writes: false,
         })
     }
 
@@ -185,12 +223,22 @@ impl Store {
         Ok(())
     }
 
+    pub(crate) const fn wakeups(&self) -> Option<&Wakeups> {
+        self.wakeups.as_ref()
+    }
+
     /// Closes all connections; on SQLite this folds the log back into the file.
     pub async fn close(&self) {
+        if let Some(wakeups) = &self.wakeups {
+            wakeups.close().await;
+        }
         self.readers.close().await;
         match &self.writer {
             Writer::Sqlite(writers) => writers.close().await,
-            Writer::Postgres(pool) => pool.close().await,
+            Writer::Postgres { turns, rows } => {
+                turns.close().await;
+                rows.close().await;
+            }
         }
     }
 }
@@ -248,6 +296,7 @@ async fn prepare(
 pub struct Snapshot {
     inner: Inner,
     engine: Engine,
+    writes: bool,
 }
 
 /// Whose transaction it is.
@@ -264,6 +313,14 @@ impl Snapshot {
         match &mut self.inner {
             Inner::Own(tx) => tx,
             Inner::Shared(turn) => turn.connection(),
+        }
+    }
+
+    /// The clause that holds the rows that are read for whoever may write them; nothing where there is one writer anyway.
+    pub(crate) const fn lock_rows<'a>(&self, clause: &'a str) -> &'a str {
+        match self.engine {
+            Engine::Postgres if self.writes => clause,
+            Engine::Postgres | Engine::Sqlite => "",
         }
     }
 

@@ -1,22 +1,45 @@
 //! The runs of AI jobs: who worked when, and how it ended.
 
 use crate::row::{Columns, opt, opt_text};
+use crate::rows::{Kind, rows};
 use crate::{Result, Snapshot, Tx};
 use domain::job::failure::ErrorClass;
 use domain::job::view::AttemptView;
 use domain::job::{Job, JobId};
 use domain::time::Timestamp;
+use serde_json::{Value, json};
+use sqlx::AssertSqlSafe;
 
-/// A run begins.
-pub async fn begin(tx: &mut Tx, job: &Job, worker: &str, now: Timestamp) -> Result<()> {
-    sqlx::query(
+/// A run of each of these jobs begins.
+pub async fn begin_all(tx: &mut Tx, jobs: &[Job], worker: &str, now: Timestamp) -> Result<()> {
+    let new = jobs
+        .iter()
+        .map(|job| json!({"job": job.id.0, "attempt": job.attempt_count}))
+        .collect();
+    let rows = rows(tx.engine(), &[("job", Kind::Int), ("attempt", Kind::Int)]);
+    sqlx::query(AssertSqlSafe(format!(
         "insert into ai_job_attempts (job_id, run, attempt, worker_id, started_at) \
-         values ($1, (select coalesce(max(run), 0) + 1 from ai_job_attempts where job_id = $1), $2, $3, $4)",
-    )
-    .bind(job.id.0)
-    .bind(job.attempt_count)
+         select r.job, (select coalesce(max(run), 0) + 1 from ai_job_attempts where job_id = r.job), r.attempt, $2, $3 from {rows}"
+    )))
+    .bind(Value::Array(new).to_string())
     .bind(worker)
     .bind(now.millis())
+    .execute(tx.connection())
+    .await?;
+    Ok(())
+}
+
+/// The runs of these jobs that have no end yet end well, with a word of the timeline.
+pub async fn end_all(tx: &mut Tx, jobs: &[JobId], outcome: &str, now: Timestamp) -> Result<()> {
+    let ended = jobs.iter().map(|job| json!({"job": job.0})).collect();
+    let rows = rows(tx.engine(), &[("job", Kind::Int)]);
+    sqlx::query(AssertSqlSafe(format!(
+        "update ai_job_attempts set ended_at = $2, outcome = $3 from {rows} \
+         where ai_job_attempts.job_id = r.job and ai_job_attempts.ended_at is null"
+    )))
+    .bind(Value::Array(ended).to_string())
+    .bind(now.millis())
+    .bind(outcome)
     .execute(tx.connection())
     .await?;
     Ok(())

@@ -1,9 +1,12 @@
 //! The timelines of AI jobs. Only ever appended to, in the transaction of what they tell of.
 
 use crate::row::{Columns, opt_text, text};
+use crate::rows::{Kind, rows};
 use crate::{Result, Snapshot, Tx};
 use domain::job::{JobEvent, JobEventType, JobId, NewJobEvent};
 use domain::time::Timestamp;
+use serde_json::{Value, json};
+use sqlx::AssertSqlSafe;
 use sqlx::any::AnyRow;
 
 fn read(row: &AnyRow) -> Result<JobEvent> {
@@ -19,23 +22,47 @@ fn read(row: &AnyRow) -> Result<JobEvent> {
     })
 }
 
+/// The columns of an entry, as they come in [`rows`].
+const NEW: [(&str, Kind); 6] = [
+    ("job_id", Kind::Int),
+    ("event_type", Kind::Text),
+    ("source", Kind::Text),
+    ("step", Kind::Text),
+    ("message", Kind::Text),
+    ("metadata_json", Kind::Text),
+];
+
 /// Appends an entry.
 pub async fn append(tx: &mut Tx, job: JobId, event: &NewJobEvent, now: Timestamp) -> Result<()> {
-    sqlx::query(
-        "insert into ai_job_events (job_id, event_type, source, step, message, metadata_json, created_at) \
-         values ($1, $2, $3, $4, $5, $6, $7)",
-    )
-    .bind(job.0)
-    .bind(event.event_type.as_str())
-    .bind(text(&event.source))
-    .bind(event.event_type.step())
-    .bind(opt_text(event.message.as_deref()))
-    .bind(
-        event
-            .metadata
-            .as_ref()
-            .map(|metadata| metadata.to_string().replace("\\u0000", "\u{FFFD}")),
-    )
+    append_all(tx, &[(job, event)], now).await
+}
+
+/// Appends entries in their order, in one statement.
+pub async fn append_all(
+    tx: &mut Tx,
+    entries: &[(JobId, &NewJobEvent)],
+    now: Timestamp,
+) -> Result<()> {
+    let new = entries
+        .iter()
+        .map(|(job, event)| {
+            let metadata = event.metadata.as_ref();
+            json!({
+                "job_id": job.0,
+                "event_type": event.event_type.as_str(),
+                "source": text(&event.source),
+                "step": event.event_type.step(),
+                "message": opt_text(event.message.as_deref()),
+                "metadata_json": metadata.map(|metadata| metadata.to_string().replace("\\u0000", "\u{FFFD}")),
+            })
+        })
+        .collect();
+    let columns = NEW.map(|(name, _)| name).join(", ");
+    let rows = rows(tx.engine(), &NEW);
+    sqlx::query(AssertSqlSafe(format!(
+        "insert into ai_job_events ({columns}, created_at) select {columns}, $2 from {rows}"
+    )))
+    .bind(Value::Array(new).to_string())
     .bind(now.millis())
     .execute(tx.connection())
     .await?;
@@ -74,6 +101,25 @@ pub async fn head(db: &mut Snapshot) -> Result<i64> {
         .fetch_one(db.connection())
         .await?;
     row.int("head")
+}
+
+/// The newest entry of a type of a job.
+pub async fn last_of(
+    db: &mut Snapshot,
+    job: JobId,
+    event_type: JobEventType,
+) -> Result<Option<JobEvent>> {
+    sqlx::query(
+        "select id, job_id, event_type, source, step, message, metadata_json, created_at from ai_job_events \
+         where job_id = $1 and event_type = $2 order by id desc limit 1",
+    )
+    .bind(job.0)
+    .bind(event_type.as_str())
+    .fetch_optional(db.connection())
+    .await?
+    .as_ref()
+    .map(read)
+    .transpose()
 }
 
 /// The newest `limit` entries of a job after the entry `after`, oldest first.

@@ -103,7 +103,14 @@ pub async fn conversation(
 
 /// How many jobs there are with each status.
 pub async fn count_by_status(db: &mut Snapshot) -> Result<Vec<(JobStatus, i64)>> {
-    sqlx::query("select status, count(*) as number from ai_jobs group by status order by status")
+    // Each part by the index that has these jobs and no others.
+    sqlx::query(
+        "select status, number from (\
+             select 'pending' as status, count(*) as number from ai_jobs where status = 'pending' \
+             union all select 'running', count(*) from ai_jobs where status = 'running' \
+             union all select status, count(*) from ai_jobs where status in ('completed', 'failed_terminal', 'canceled') group by status\
+         ) counts where number > 0 order by status",
+    )
         .fetch_all(db.connection())
         .await?
         .iter()

@@ -3,13 +3,16 @@
 //! Every write to a job that runs names the token of its lease in the same statement; whoever shows another one changes nothing.
 
 use crate::row::{Columns, opt, opt_millis, opt_text, text, to_json};
+use crate::rows::{Kind, rows};
 use crate::{Engine, Result, Snapshot, Tx, Write};
 use domain::job::failure::ErrorClass;
 use domain::job::row::JobMetadata;
 use domain::job::{Answer, Job, JobId, JobStatus, Phase};
 use domain::time::Timestamp;
+use serde_json::{Value, json};
 use sqlx::AssertSqlSafe;
 use sqlx::any::AnyRow;
+use std::collections::HashMap;
 
 pub(crate) const COLUMNS: &str = "id, correlation_id, source, status, phase, user_id, user_name, guild_id, request_text, history_json, \
      managed_guilds_json, selected_guild_json, response_target_json, provider_chain_json, metadata_json, queue, priority, unique_key, \
@@ -17,6 +20,17 @@ pub(crate) const COLUMNS: &str = "id, correlation_id, source, status, phase, use
      first_started_at, completed_at, last_error, last_error_class, last_retry_decision_json, lease_token, lease_expires_at, \
      heartbeat_at, worker_id, cancel_requested_at, requeue_count, requeue_tries, dispatch_no, result_text, result_json, created_at, \
      updated_at";
+
+/// What a scheduler asks with every look; public, so that the plans can be looked at.
+pub const ANY_DUE: &str = "select 1 as one from ai_jobs where status = 'pending' and next_retry_at <= $1 order by next_retry_at limit 1";
+/// The statement of [`next_due`].
+pub const NEXT_DUE: &str = "select min(at) as due from (\
+     select min(next_retry_at) as at from ai_jobs where status = 'pending' and next_retry_at > $1 \
+     union all select min(lease_expires_at) from ai_jobs where status = 'running' \
+     union all select min(next_try_at) from ai_job_deliveries where kind = 'failure_notice' and state = 'waiting') nexts";
+/// The statement of [`to_cancel`].
+pub const TO_CANCEL: &str = "select id from ai_jobs where status = 'running' and lease_expires_at > 0 and worker_id = $1 \
+     and cancel_requested_at is not null order by id";
 
 pub(crate) fn read(row: &AnyRow) -> Result<Job> {
     let answer = match row.opt_text("result_text")? {
@@ -88,41 +102,87 @@ fn without_nul(json: &str) -> String {
     json.replace("\\u0000", "\u{FFFD}")
 }
 
+/// The columns of a new job, as they come in [`rows`].
+const NEW: [(&str, Kind); 20] = [
+    ("correlation_id", Kind::Text),
+    ("source", Kind::Text),
+    ("user_id", Kind::Text),
+    ("user_name", Kind::Text),
+    ("guild_id", Kind::Text),
+    ("request_text", Kind::Text),
+    ("history_json", Kind::Text),
+    ("managed_guilds_json", Kind::Text),
+    ("selected_guild_json", Kind::Text),
+    ("response_target_json", Kind::Text),
+    ("provider_chain_json", Kind::Text),
+    ("metadata_json", Kind::Text),
+    ("queue", Kind::Text),
+    ("priority", Kind::Int),
+    ("unique_key", Kind::Text),
+    ("timeout_seconds", Kind::Int),
+    ("max_attempts", Kind::Int),
+    ("next_retry_at", Kind::Int),
+    ("deadline_at", Kind::Int),
+    ("created_at", Kind::Int),
+];
+
 /// Adds a pending job, whose number the database gives. `None` when the same message has a job already.
 pub async fn insert(tx: &mut Tx, job: &Job) -> Result<Option<JobId>> {
-    let row = sqlx::query(
-        "insert into ai_jobs (correlation_id, source, user_id, user_name, guild_id, request_text, history_json, managed_guilds_json, \
-         selected_guild_json, response_target_json, provider_chain_json, metadata_json, queue, priority, unique_key, timeout_seconds, \
-         max_attempts, next_retry_at, deadline_at, created_at, updated_at) \
-         values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $20) \
-         on conflict (unique_key) where unique_key is not null do nothing returning id",
-    )
-    .bind(job.correlation_id.as_str())
-    .bind(text(&job.source))
-    .bind(text(&job.user_id))
-    .bind(opt_text(job.user_name.as_deref()))
-    .bind(opt_text(job.guild_id.as_deref()))
-    .bind(text(&job.request_text))
-    .bind(list("history_json", &job.history)?)
-    .bind(list("managed_guilds_json", &job.managed_guilds)?)
-    .bind(job.selected_guild.as_ref().map(|guild| without_nul(&guild.to_string())))
-    .bind(without_nul(&to_json("response_target_json", &job.target)?))
-    .bind(list("provider_chain_json", &job.provider_chain)?)
-    .bind(to_json("metadata_json", &job.metadata)?)
-    .bind(text(&job.queue))
-    .bind(job.priority)
-    .bind(opt_text(job.unique_key.as_deref()))
-    .bind(job.timeout_seconds)
-    .bind(job.max_attempts)
-    .bind(job.next_retry_at.millis())
-    .bind(job.deadline_at.millis())
-    .bind(job.created_at.millis())
-    .fetch_optional(tx.connection())
-    .await?;
-    row.map(|row| row.int("id").map(JobId)).transpose()
+    Ok(insert_all(tx, std::slice::from_ref(job))
+        .await?
+        .pop()
+        .flatten())
 }
 
-/// The job of this number.
+/// Adds pending jobs in their order, in one statement.
+pub async fn insert_all(tx: &mut Tx, jobs: &[Job]) -> Result<Vec<Option<JobId>>> {
+    let new = jobs.iter().map(new_row).collect::<Result<Vec<_>>>()?;
+    let columns = NEW.map(|(name, _)| name).join(", ");
+    let rows = rows(tx.engine(), &NEW);
+    // `where true`: SQLite would take the conflict's `on` for the table's.
+    let found = sqlx::query(AssertSqlSafe(format!(
+        "insert into ai_jobs ({columns}, updated_at) select {columns}, created_at from {rows} where true \
+         on conflict (unique_key) where unique_key is not null do nothing returning id, correlation_id"
+    )))
+    .bind(Value::Array(new).to_string())
+    .fetch_all(tx.connection())
+    .await?;
+    let mut numbers = found
+        .iter()
+        .map(|row| Ok((row.text("correlation_id")?, JobId(row.int("id")?))))
+        .collect::<Result<HashMap<_, _>>>()?;
+    Ok(jobs
+        .iter()
+        .map(|job| numbers.remove(&job.correlation_id))
+        .collect())
+}
+
+fn new_row(job: &Job) -> Result<Value> {
+    Ok(json!({
+        "correlation_id": job.correlation_id,
+        "source": text(&job.source),
+        "user_id": text(&job.user_id),
+        "user_name": opt_text(job.user_name.as_deref()),
+        "guild_id": opt_text(job.guild_id.as_deref()),
+        "request_text": text(&job.request_text),
+        "history_json": list("history_json", &job.history)?,
+        "managed_guilds_json": list("managed_guilds_json", &job.managed_guilds)?,
+        "selected_guild_json": job.selected_guild.as_ref().map(|guild| without_nul(&guild.to_string())),
+        "response_target_json": without_nul(&to_json("response_target_json", &job.target)?),
+        "provider_chain_json": list("provider_chain_json", &job.provider_chain)?,
+        "metadata_json": to_json("metadata_json", &job.metadata)?,
+        "queue": text(&job.queue),
+        "priority": job.priority,
+        "unique_key": opt_text(job.unique_key.as_deref()),
+        "timeout_seconds": job.timeout_seconds,
+        "max_attempts": job.max_attempts,
+        "next_retry_at": job.next_retry_at.millis(),
+        "deadline_at": job.deadline_at.millis(),
+        "created_at": job.created_at.millis(),
+    }))
+}
+
+/// The job of this number. In a transaction its row is held until the end, so that nobody else writes it meanwhile.
 pub async fn find(db: &mut Snapshot, id: JobId) -> Result<Option<Job>> {
     find_by(db, "id = $1", id.0).await
 }
@@ -142,8 +202,9 @@ async fn find_by<'q>(
     condition: &str,
     value: impl sqlx::Encode<'q, sqlx::Any> + sqlx::Type<sqlx::Any> + 'q,
 ) -> Result<Option<Job>> {
+    let lock = db.lock_rows("for update");
     sqlx::query(AssertSqlSafe(format!(
-        "select {COLUMNS} from ai_jobs where {condition}"
+        "select {COLUMNS} from ai_jobs where {condition} {lock}"
     )))
     .bind(value)
     .fetch_optional(db.connection())
@@ -197,6 +258,15 @@ pub async fn claim(
     .transpose()
 }
 
+/// A job that may be taken, and whose it is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Claimable {
+    /// The job.
+    pub id: JobId,
+    /// Its user.
+    pub user_id: String,
+}
+
 /// Due jobs whose users have none running, in the order in which they are to be taken: by priority, then by due time. A job's
 /// priority grows by one step for each `age_ms` it waits, so that nothing waits for ever.
 ///
@@ -207,14 +277,21 @@ pub async fn next_claimable(
     now: Timestamp,
     age_ms: i64,
     limit: i64,
-) -> Result<Vec<JobId>> {
+) -> Result<Vec<Claimable>> {
     let rows = sqlx::query(AssertSqlSafe(claimable_sql(tx.engine())))
         .bind(now.millis())
         .bind(age_ms)
         .bind(limit)
         .fetch_all(tx.connection())
         .await?;
-    rows.iter().map(|row| row.int("id").map(JobId)).collect()
+    rows.iter()
+        .map(|row| {
+            Ok(Claimable {
+                id: JobId(row.int("id")?),
+                user_id: row.text("user_id")?,
+            })
+        })
+        .collect()
 }
 
 /// The statement of [`next_claimable`], so that its plan can be looked at.
@@ -228,7 +305,7 @@ pub fn claimable_sql(engine: Engine) -> String {
     let heads = (0..=9)
         .map(|priority| {
             format!(
-                "select * from (select id, priority, next_retry_at from ai_jobs where status = 'pending' and priority = {priority} \
+                "select * from (select id, user_id, priority, next_retry_at from ai_jobs where status = 'pending' and priority = {priority} \
                  and next_retry_at <= $1 \
                  and not exists (select 1 from ai_jobs r where r.user_id = ai_jobs.user_id and r.status = 'running') \
                  order by next_retry_at, id limit $3 {lock}) h{priority}"
@@ -236,7 +313,77 @@ pub fn claimable_sql(engine: Engine) -> String {
         })
         .collect::<Vec<_>>()
         .join(" union all ");
-    format!("select id from ({heads}) heads order by next_retry_at + priority * $2, id limit $3")
+    format!(
+        "select id, user_id from ({heads}) heads order by next_retry_at + priority * $2, id limit $3"
+    )
+}
+
+/// The statement of [`claim_all`].
+#[must_use]
+pub fn claim_all_sql(engine: Engine) -> String {
+    let rows = rows(engine, &[("job", Kind::Int)]);
+    // Said so that no index of what waits fits, which may be long and of whose length a planner knows little: rows are found by
+    // their numbers.
+    format!(
+        "update ai_jobs set status = 'running', attempt_count = attempt_count + 1, next_retry_at = $2, started_at = $2, \
+         first_started_at = coalesce(first_started_at, $2), lease_token = $3, worker_id = $4, lease_expires_at = $5, heartbeat_at = $2, \
+         requeue_count = 0, requeue_tries = 0, updated_at = $2 \
+         where id in (select job from {rows}) and status || '' = 'pending' and next_retry_at + 0 <= $2 \
+         and attempt_count < max_attempts and deadline_at > $2 returning {COLUMNS}"
+    )
+}
+
+/// The statement of [`end_runs`].
+#[must_use]
+pub fn end_runs_sql(engine: Engine) -> String {
+    let rows = rows(engine, &[("job", Kind::Int), ("token", Kind::Text)]);
+    format!(
+        "update ai_jobs set status = $2, completed_at = $3, last_error = null, last_error_class = null, lease_token = null, \
+         lease_expires_at = null, heartbeat_at = null, worker_id = null, updated_at = $3 from {rows} \
+         where ai_jobs.id = r.job and ai_jobs.status || '' = 'running' and ai_jobs.lease_token = r.token returning id"
+    )
+}
+
+/// Takes jobs of distinct users that [`next_claimable`] found in the same transaction, all with the same lease. Those that are
+/// not to be had any more are left out.
+pub async fn claim_all(tx: &mut Tx, jobs: &[JobId], lease: &Lease<'_>) -> Result<Vec<Job>> {
+    if jobs.is_empty() {
+        return Ok(Vec::new());
+    }
+    let wanted = jobs.iter().map(|id| json!({"job": id.0})).collect();
+    sqlx::query(AssertSqlSafe(claim_all_sql(tx.engine())))
+        .bind(Value::Array(wanted).to_string())
+        .bind(lease.now.millis())
+        .bind(lease.token)
+        .bind(lease.worker)
+        .bind(lease.until.millis())
+        .fetch_all(tx.connection())
+        .await?
+        .iter()
+        .map(read)
+        .collect()
+}
+
+/// Ends runs that came to a good end, each guarded by its lease's token. Gives those that were still held.
+pub async fn end_runs(
+    tx: &mut Tx,
+    runs: &[(JobId, &str)],
+    status: JobStatus,
+    now: Timestamp,
+) -> Result<Vec<JobId>> {
+    let ends = runs
+        .iter()
+        .map(|(job, token)| json!({"job": job.0, "token": token}))
+        .collect();
+    sqlx::query(AssertSqlSafe(end_runs_sql(tx.engine())))
+        .bind(Value::Array(ends).to_string())
+        .bind(status.as_str())
+        .bind(now.millis())
+        .fetch_all(tx.connection())
+        .await?
+        .iter()
+        .map(|row| row.int("id").map(JobId))
+        .collect()
 }
 
 /// Writes what changes in a job's life. Its status in the database must be `was`, and its lease `token` (`None` for a job that
@@ -325,11 +472,11 @@ pub async fn expired(db: &mut Snapshot, now: Timestamp, limit: i64) -> Result<Ve
     .await
 }
 
-/// Runs that a worker holds.
+/// Runs that a worker holds. Who runs has a lease; saying so leads to the index of those.
 pub async fn held_by(db: &mut Snapshot, worker: &str) -> Result<Vec<Job>> {
     list_where(
         db,
-        "status = 'running' and worker_id = $1 order by id limit $2",
+        "status = 'running' and lease_expires_at > 0 and worker_id = $1 order by id limit $2",
         worker.to_owned(),
         i64::MAX,
     )
@@ -338,15 +485,13 @@ pub async fn held_by(db: &mut Snapshot, worker: &str) -> Result<Vec<Job>> {
 
 /// Runs of a worker that are to be canceled.
 pub async fn to_cancel(db: &mut Snapshot, worker: &str) -> Result<Vec<JobId>> {
-    sqlx::query(
-        "select id from ai_jobs where status = 'running' and worker_id = $1 and cancel_requested_at is not null order by id",
-    )
-    .bind(worker)
-    .fetch_all(db.connection())
-    .await?
-    .iter()
-    .map(|row| row.int("id").map(JobId))
-    .collect()
+    sqlx::query(TO_CANCEL)
+        .bind(worker)
+        .fetch_all(db.connection())
+        .await?
+        .iter()
+        .map(|row| row.int("id").map(JobId))
+        .collect()
 }
 
 /// Jobs that are due, the longest due first.
@@ -360,14 +505,25 @@ pub async fn due(db: &mut Snapshot, now: Timestamp, limit: i64) -> Result<Vec<Jo
     .await
 }
 
+/// Whether any job is due.
+pub async fn any_due(db: &mut Snapshot, now: Timestamp) -> Result<bool> {
+    let row = sqlx::query(ANY_DUE)
+        .bind(now.millis())
+        .fetch_optional(db.connection())
+        .await?;
+    Ok(row.is_some())
+}
+
 async fn list_where<'q>(
     db: &mut Snapshot,
     condition: &str,
     value: impl sqlx::Encode<'q, sqlx::Any> + sqlx::Type<sqlx::Any> + 'q,
     limit: i64,
 ) -> Result<Vec<Job>> {
+    // Skipped rather than waited for: whoever has a row is doing something about it.
+    let lock = db.lock_rows("for update skip locked");
     sqlx::query(AssertSqlSafe(format!(
-        "select {COLUMNS} from ai_jobs where {condition}"
+        "select {COLUMNS} from ai_jobs where {condition} {lock}"
     )))
     .bind(value)
     .bind(limit)
@@ -380,15 +536,10 @@ async fn list_where<'q>(
 
 /// When something happens next by itself: a job becomes due after `now`, a lease is over, a notice is to be tried.
 pub async fn next_due(db: &mut Snapshot, now: Timestamp) -> Result<Option<Timestamp>> {
-    let row = sqlx::query(
-        "select min(at) as due from (\
-             select min(next_retry_at) as at from ai_jobs where status = 'pending' and next_retry_at > $1 \
-             union all select min(lease_expires_at) from ai_jobs where status = 'running' \
-             union all select min(next_try_at) from ai_job_deliveries where kind = 'failure_notice' and state = 'waiting') nexts",
-    )
-    .bind(now.millis())
-    .fetch_one(db.connection())
-    .await?;
+    let row = sqlx::query(NEXT_DUE)
+        .bind(now.millis())
+        .fetch_one(db.connection())
+        .await?;
     row.opt_time("due")
 }
 
@@ -417,7 +568,8 @@ pub async fn redact(tx: &mut Tx, before: Timestamp, now: Timestamp, limit: i64) 
 /// Removes jobs that ended with `status` before `before`, with all that belongs to them.
 pub async fn prune(tx: &mut Tx, status: JobStatus, before: Timestamp, limit: i64) -> Result<u64> {
     let done = sqlx::query(
-        "delete from ai_jobs where id in (select id from ai_jobs where status = $1 and updated_at < $2 order by updated_at limit $3)",
+        "delete from ai_jobs where id in (select id from ai_jobs where status = $1 \
+         and status in ('completed', 'failed_terminal', 'canceled') and updated_at < $2 order by updated_at limit $3)",
     )
     .bind(status.as_str())
     .bind(before.millis())

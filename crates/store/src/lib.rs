@@ -14,6 +14,8 @@ mod error;
 mod group;
 mod migrations;
 mod row;
+mod rows;
+mod wakeups;
 
 pub mod agents;
 pub mod clarifications;
@@ -54,6 +56,7 @@ pub mod workspaces;
 pub use connection::{Options, Snapshot, Store, Tx};
 pub use engine::Engine;
 pub use error::{StoreError, Write};
+pub use wakeups::Hearing;
 
 /// The result of every statement.
 pub type Result<T> = std::result::Result<T, StoreError>;

@@ -75,6 +75,12 @@ const STEPS: &[(i64, &str, &str, &str)] = &[
         include_str!("../migrations/sqlite/0011_surfaces.sql"),
         include_str!("../migrations/postgres/0011_surfaces.sql"),
     ),
+    (
+        12,
+        "ended_jobs",
+        include_str!("../migrations/sqlite/0012_ended_jobs.sql"),
+        include_str!("../migrations/postgres/0012_ended_jobs.sql"),
+    ),
 ];
 
 /// Brings the schema up to date. Concurrent callers wait for one another.

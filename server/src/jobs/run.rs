@@ -65,13 +65,26 @@ impl Jobs {
     }
 
     async fn generate_and_deliver(&self, job: &mut Job, stopper: &Stopper) -> Result<(), End> {
+        let limit = Duration::from_secs(job.timeout_seconds.unsigned_abs());
+        let limit = limit.min(self.settings.longest_run);
+        let end = Instant::now() + limit;
         if job.phase == Phase::Generate {
             self.admitted(job)?;
-            let answer = self.generate(job, stopper).await?;
+            let answer = self.generate(job, stopper, end).await?;
             stopper.check().map_err(End::Stopped)?;
             held(self.board.job_generated(job, answer).await?)?;
         }
-        self.deliver(job, stopper).await
+        // What was on its way when the time was over is sent again with the same nonce.
+        match tokio::time::timeout_at(end, self.deliver(job, stopper)).await {
+            Ok(delivered) => delivered,
+            Err(_) => Err(End::Failed(
+                Failure::new(
+                    ErrorClass::DeliveryTransient,
+                    format!("the answer was not delivered when the run had taken {limit:?}"),
+                ),
+                None,
+            )),
+        }
     }
 
     /// Waiting is no failure: it is said by the snooze.
@@ -91,9 +104,9 @@ impl Jobs {
             })
     }
 
-    async fn generate(&self, job: &Job, stopper: &Stopper) -> Result<Answer, End> {
+    async fn generate(&self, job: &Job, stopper: &Stopper, end: Instant) -> Result<Answer, End> {
         let cancel = CancellationToken::new();
-        let limit = Duration::from_secs(job.timeout_seconds.unsigned_abs());
+        let begun = Instant::now();
         let mut answer =
             AssertUnwindSafe(self.seams.generate.answer(job, cancel.clone())).catch_unwind();
         let stop = tokio::select! {
@@ -102,7 +115,7 @@ impl Jobs {
                 Err(Failure::new(ErrorClass::Unknown, "the answer could not be made because of a fault of ours"))
             })),
             stop = stopper.stopped() => Some(stop),
-            () = tokio::time::sleep(limit) => None,
+            () = tokio::time::sleep_until(end) => None,
         };
         cancel.cancel();
         // What it says now comes too late; it may only finish what it has begun.
@@ -118,7 +131,7 @@ impl Jobs {
                         ErrorClass::TransientTransport,
                         format!(
                             "the answer was not there after {} seconds",
-                            job.timeout_seconds
+                            end.duration_since(begun).as_secs()
                         ),
                     ),
                     None,

@@ -1,7 +1,7 @@
 //! The loops: take what is due, tell users what was given up, sweep, tidy up.
 //!
-//! The scheduler sleeps until the earliest due time and is woken by whatever happens to jobs in this process; other nodes write
-//! without waking us, so it looks once a second in any case. A retry of six seconds runs after six seconds, sweep or no sweep.
+//! The scheduler sleeps until the earliest due time and is woken by whatever happens to jobs, here or on another node; since a word
+//! from there may be lost, it looks once a second in any case. A retry of six seconds runs after six seconds, sweep or no sweep.
 
 use super::Jobs;
 use super::stop::Stop;
@@ -97,8 +97,9 @@ async fn take(jobs: Jobs, stop: CancellationToken) {
     }
 }
 
-/// One look; true when there may be more at once.
+/// One look; true when there may be more at once. What is due comes first: it is what the wake-up was for, as a rule.
 async fn round(jobs: &Jobs) -> board::Result<bool> {
+    let more = jobs.settings.scheduler && take_due(jobs).await?;
     jobs.board.job_recover_expired().await?;
     if jobs.board.job_notices_due().await? {
         for notice in jobs.board.job_notices_take(NOTICES).await? {
@@ -110,9 +111,10 @@ async fn round(jobs: &Jobs) -> board::Result<bool> {
             jobs.running.stop(job, Stop::Canceled);
         }
     }
-    if !jobs.settings.scheduler {
-        return Ok(false);
-    }
+    Ok(more)
+}
+
+async fn take_due(jobs: &Jobs) -> board::Result<bool> {
     // Slots first: a job that was claimed and has to wait for one would lose its lease.
     let slots: Vec<_> =
         std::iter::from_fn(|| jobs.slots.clone().try_acquire_owned().ok()).collect();

@@ -28,6 +28,8 @@ pub struct JobsConfig {
     pub lease_ms: i64,
     /// Time between sweeps.
     pub watchdog: Duration,
+    /// No run takes longer than this, whatever its job allows.
+    pub longest_run: Duration,
     /// How long runs may take to end once the server stops, before they are given back.
     pub shutdown_grace: Duration,
 }
@@ -56,6 +58,7 @@ impl Default for JobsConfig {
             user_per_minute: 30,
             lease_ms: board::JobSettings::default().lease_ms,
             watchdog: Duration::from_secs(15 * 60),
+            longest_run: Duration::from_secs(60 * 60),
             shutdown_grace: Duration::from_secs(5),
         }
     }
@@ -194,6 +197,7 @@ impl JobsConfig {
                     Duration::from_millis(u64::from(millis.max(1_000)))
                 }),
             shutdown_grace: usual.shutdown_grace,
+            longest_run: usual.longest_run,
         }
     }
 

@@ -4,6 +4,8 @@
 
 use crate::support::{DEADLINE, Reply, soon};
 use board::Clock;
+use domain::job::intake::Intake;
+use domain::job::retry::{AssessorMode, Proposal, RetryDecision};
 use domain::job::{
     Answer, Delivery, ErrorClass, Failure, Job, JobKey, PendingConfirmation, Target,
 };
@@ -14,7 +16,7 @@ use http::Method;
 use serde_json::{Value, json};
 use server::config::Config;
 use server::jobs::worker::{Worker, WorkerConfig};
-use server::jobs::{Channel, Deliver, Generate, JobsConfig, Seams};
+use server::jobs::{Assess, Channel, Deliver, Generate, JobsConfig, Runner, Seams};
 use server::serve::{Server, Variation};
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex};
@@ -157,6 +159,45 @@ impl Deliver for Platform {
     }
 }
 
+/// A user's own machine: takes messages that name it, and jobs that fail unless it is off.
+struct Machine {
+    off: bool,
+}
+
+impl Runner for Machine {
+    fn take<'a>(&'a self, intake: &'a Intake) -> BoxFuture<'a, Option<String>> {
+        let taken = intake
+            .content
+            .contains("laptop")
+            .then(|| "its-first".to_owned());
+        Box::pin(std::future::ready(taken))
+    }
+
+    fn fall_back<'a>(&'a self, _job: &'a Job) -> BoxFuture<'a, Result<(String, String), Failure>> {
+        let outcome = if self.off {
+            Err(Failure::new(ErrorClass::RunnerUnavailable, "it is off"))
+        } else {
+            Ok(("laptop".to_owned(), "its-second".to_owned()))
+        };
+        Box::pin(std::future::ready(outcome))
+    }
+}
+
+/// Proposes the same each time, or fails when it has nothing to propose.
+struct Chooser(Option<Proposal>);
+
+impl Assess for Chooser {
+    fn propose<'a>(
+        &'a self,
+        _job: &'a Job,
+        _failure: &'a Failure,
+        _bounded: &'a RetryDecision,
+    ) -> BoxFuture<'a, Result<Proposal, Failure>> {
+        let broken = || Failure::new(ErrorClass::Unknown, "it broke");
+        Box::pin(std::future::ready(self.0.ok_or_else(broken)))
+    }
+}
+
 struct Desk {
     server: Server,
     http: reqwest::Client,
@@ -164,7 +205,7 @@ struct Desk {
     platform: Arc<Platform>,
     clock: Clock,
     _data: TempDir,
-    _db: TestDb,
+    _db: Arc<TestDb>,
 }
 
 fn settings() -> JobsConfig {
@@ -191,6 +232,17 @@ fn stepped() -> Clock {
 
 impl Desk {
     async fn new(db: TestDb, jobs: JobsConfig, clock: Clock) -> Self {
+        Self::with(db, jobs, clock, Seams::default()).await
+    }
+
+    /// With somebody behind the seams that nobody stands behind by default.
+    async fn with(
+        db: impl Into<Arc<TestDb>>,
+        jobs: JobsConfig,
+        clock: Clock,
+        seams: Seams,
+    ) -> Self {
+        let db = db.into();
         let data = tempfile::tempdir().unwrap();
         let (model, platform) = (Arc::new(Model::default()), Arc::new(Platform::default()));
         let config = Config {
@@ -204,7 +256,7 @@ impl Desk {
             seams: Some(Seams {
                 generate: model.clone(),
                 deliver: platform.clone(),
-                ..Seams::default()
+                ..seams
             }),
             ..Variation::default()
         };
@@ -490,7 +542,7 @@ store::on_both_engines! {
         let reply = desk.call(Method::POST, "/api/gateway/dm-autopilot", Some(json!({"userId": "u", "content": "c"}))).await;
         assert_eq!((reply.status, &reply.json["queued"]), (503, &json!(false)));
         assert_eq!(desk.get("/api/ai/jobs").await["jobs"], json!([]));
-        let intake = domain::job::intake::Intake::direct_message(domain::job::TargetKind::DiscordDm, "gateway_dm", "u", "stored").unwrap();
+        let intake = Intake::direct_message(domain::job::TargetKind::DiscordDm, "gateway_dm", "u", "stored").unwrap();
         desk.server.board().job_enqueue(intake, Ok(())).await.unwrap();
         desk.platform.until_shown(1).await;
         desk.server.stop().await;
@@ -540,6 +592,85 @@ store::on_both_engines! {
         desk.clock.advance(40_000);
         assert_eq!(desk.execute(&queued["jobId"]).await["status"], "completed");
         assert_eq!((*desk.model.asked.borrow(), desk.platform.shown().len()), (1, 1));
+        desk.server.stop().await;
+    }
+
+    async fn an_assessor_chooses_within_the_rules_bounds_and_only_when_asked_for(db: TestDb) {
+        let retry = |delay_ms| Some(Proposal::Retry { delay_ms, switch_provider: false });
+        let (llm, bounded) = (AssessorMode::Llm, AssessorMode::Bounded);
+        // What it proposes, in which mode, for a failure of which class; what becomes of the job and after how many seconds.
+        let cases = [
+            (Some(Proposal::Stop), llm, ErrorClass::TransientTransport, "failed_terminal", 0..=0),
+            (retry(999_000_000), llm, ErrorClass::TransientTransport, "retry_scheduled", 120..=120),
+            (None, llm, ErrorClass::TransientTransport, "retry_scheduled", 4..=8),
+            (Some(Proposal::Stop), bounded, ErrorClass::TransientTransport, "retry_scheduled", 4..=8),
+            (retry(1_000), llm, ErrorClass::UserActionable, "failed_terminal", 0..=0),
+        ];
+        let db = Arc::new(db);
+        for (n, (proposal, mode, class, status, seconds)) in cases.into_iter().enumerate() {
+            let seams = Seams { assess: Some(Arc::new(Chooser(proposal))), ..Seams::default() };
+            let jobs = JobsConfig { assessor: mode, ..by_workers() };
+            let desk = Desk::with(db.clone(), jobs, stepped(), seams).await;
+            desk.model.then(Play::Fail(Failure::new(class, "503")));
+            let queued = desk.dm(&format!("u{n}"), "hello").await;
+            let executed = desk.execute(&queued["jobId"]).await;
+            assert_eq!(executed["status"], status, "case {n}: {executed}");
+            let delay = executed["decision"]["nextRetryDelayMs"].as_i64().unwrap();
+            assert!(seconds.contains(&(delay / 1_000)), "case {n}: {executed}");
+            desk.server.stop().await;
+        }
+    }
+
+    async fn a_users_own_machine_has_the_first_word_and_the_last(db: TestDb) {
+        let db = Arc::new(db);
+        for off in [false, true] {
+            let seams = Seams { runner: Some(Arc::new(Machine { off })), ..Seams::default() };
+            let desk = Desk::with(db.clone(), by_workers(), stepped(), seams).await;
+            let taken = desk.dm("u", "on my laptop, please").await;
+            assert_eq!((&taken["queued"], &taken["runnerJobId"]), (&json!(false), &json!("its-first")));
+
+            desk.model.then(Play::Fail(Failure::new(ErrorClass::TransientTransport, "503")));
+            let body = json!({"userId": format!("u{off}"), "content": "hello", "providerChain": ["openai", "runner"]});
+            let queued = desk.post("/api/gateway/dm-autopilot", body).await;
+            let executed = desk.execute(&queued["jobId"]).await;
+            let types = desk.types(&queued["jobId"]).await;
+            if off {
+                assert_eq!(executed["status"], "retry_scheduled", "{executed}");
+                assert!(types.ends_with(&["job.runner_fallback_failed".to_owned(), "job.retry_scheduled".to_owned()]), "{types:?}");
+                assert!(desk.platform.shown().is_empty());
+            } else {
+                let said = (&executed["status"], &executed["runnerFallback"], &executed["runnerJobId"]);
+                assert_eq!(said, (&json!("completed"), &json!(true), &json!("its-second")));
+                assert!(types.ends_with(&["job.runner_fallback_dispatched".to_owned(), "job.completed".to_owned()]), "{types:?}");
+                // The user is told which machine has it.
+                desk.platform.until_shown(1).await;
+                assert!(desk.platform.shown()[0].contains("laptop"), "{:?}", desk.platform.shown());
+            }
+            desk.server.stop().await;
+        }
+    }
+
+    async fn a_run_that_takes_too_long_is_ended_in_each_of_its_phases(db: TestDb) {
+        let jobs = JobsConfig { longest_run: Duration::from_millis(300), ..by_workers() };
+        let desk = Desk::new(db, jobs, stepped()).await;
+        desk.model.then(Play::Hang);
+        let queued = desk.dm("u", "hello").await;
+        let executed = desk.execute(&queued["jobId"]).await;
+        let decided = (&executed["status"], &executed["decision"]["errorClass"]);
+        assert_eq!(decided, (&json!("retry_scheduled"), &json!("transient_transport")));
+        assert_eq!(*desk.model.stopped.borrow(), 1, "the model was told");
+
+        desk.clock.advance(120_000);
+        desk.platform.gate.send_replace(Some(0));
+        let executed = desk.execute(&queued["jobId"]).await;
+        let decided = (&executed["status"], &executed["decision"]["errorClass"]);
+        assert_eq!(decided, (&json!("retry_scheduled"), &json!("delivery_transient")));
+
+        desk.clock.advance(180_000);
+        desk.platform.gate.send_replace(None);
+        assert_eq!(desk.execute(&queued["jobId"]).await["status"], "completed");
+        // The answer was made once, and shows once.
+        assert_eq!((*desk.model.asked.borrow(), desk.platform.shown().len()), (2, 1));
         desk.server.stop().await;
     }
 

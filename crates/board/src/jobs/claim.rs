@@ -1,15 +1,21 @@
 //! Taking a job, keeping it, and noticing that it is lost.
 
 use super::intake::random;
+use super::line::{Ask, Got, lost};
 use super::run::Held;
 use super::transition::by_executor;
 use crate::transition::Work;
-use crate::{Board, Result};
+use crate::{Board, BoardError, Result};
 use domain::digest;
 use domain::job::{Job, JobEventType, JobId, JobStatus, Phase};
 use domain::time::Timestamp;
 use serde_json::json;
+use std::collections::HashSet;
+use store::StoreError;
 use store::jobs::Lease;
+
+/// Why a due job is not to be had.
+const USER_IS_BUSY: &str = "another job of its user is being worked on";
 
 /// What became of the wish to take a job.
 #[derive(Debug, Clone, PartialEq)]
@@ -34,8 +40,14 @@ pub enum Renewal {
 impl Board {
     /// Takes a named job, when it is due or when `dispatch` is the number of its last hint.
     pub async fn job_claim(&self, id: JobId, dispatch: Option<i64>, worker: &str) -> Result<Claim> {
-        let mut work = self.begin().await?;
-        let claimed = work.claim(id, dispatch, worker).await?;
+        let mut work = self.begin_rows().await?;
+        let claimed = match work.claim(id, dispatch, worker).await {
+            // Another node took another job of the same user at the same moment.
+            Err(BoardError::Store(StoreError::Unique(_))) => {
+                return Ok(Claim::Skipped(USER_IS_BUSY));
+            }
+            claimed => claimed?,
+        };
         if let Some(job) = claimed {
             work.commit().await?;
             self.job_counts.claimed(&job);
@@ -54,7 +66,7 @@ impl Board {
                     "its deadline has passed"
                 }
                 JobStatus::Pending if job.next_retry_at > work.now => "it is not due yet",
-                JobStatus::Pending => "another job of its user is being worked on",
+                JobStatus::Pending => USER_IS_BUSY,
             },
         };
         work.commit().await?;
@@ -64,31 +76,15 @@ impl Board {
     /// Takes up to `limit` due jobs, in order of priority and age; of one user one at a time.
     pub async fn job_claim_next(&self, worker: &str, limit: i64) -> Result<Vec<Job>> {
         // Most wake-ups find nothing; a look costs less than a turn to write.
-        let due = store::jobs::due(&mut self.snapshot().await?, self.clock.now(), 1).await?;
-        if due.is_empty() || limit <= 0 {
+        let now = self.clock.now();
+        if limit <= 0 || !store::jobs::any_due(&mut self.snapshot().await?, now).await? {
             return Ok(Vec::new());
         }
-        let mut work = self.begin().await?;
-        let age_ms = self.settings.jobs.age_ms;
-        let now = work.now;
-        let mut claimed = Vec::new();
-        for id in store::jobs::next_claimable(&mut work.tx, now, age_ms, limit).await? {
-            if let Some(job) = work.claim(id, None, worker).await? {
-                claimed.push(job);
-            } else if let Some(mut job) = store::jobs::find(&mut work.tx, id).await?
-                && job.status == JobStatus::Pending
-                && job.deadline_at <= now
-            {
-                // It would stand at the head for ever.
-                work.expire_job(&mut job, domain::job::event::source::EXECUTOR)
-                    .await?;
-            }
+        let worker = worker.to_owned();
+        match self.ask(Ask::Claim { worker, limit }).await? {
+            Got::Claimed(jobs) => Ok(jobs),
+            Got::Enqueued(_) | Got::Ended(_) => Err(lost()),
         }
-        work.commit().await?;
-        for job in &claimed {
-            self.job_counts.claimed(job);
-        }
-        Ok(claimed)
     }
 
     /// When something happens next by itself: a job becomes due, a lease is over, a notice is to be tried. What is due already
@@ -99,7 +95,7 @@ impl Board {
 
     /// Prolongs a run's lease.
     pub async fn job_renew(&self, job: &Job) -> Result<Renewal> {
-        let mut work = self.begin().await?;
+        let mut work = self.begin_rows().await?;
         let until = work.now.plus_millis(self.settings.jobs.lease_ms);
         let now = work.now;
         let token = job.lease_token.clone().unwrap_or_default();
@@ -119,7 +115,7 @@ impl Board {
 
     /// A run noticed that its lease is lost. The timeline says so; nothing else happens.
     pub async fn job_claim_lost(&self, job: &Job) -> Result<()> {
-        let mut work = self.begin().await?;
+        let mut work = self.begin_rows().await?;
         if store::jobs::find(&mut work.tx, job.id).await?.is_some() {
             let entry = by_executor(JobEventType::ClaimLost)
                 .with(json!({"attemptCount": job.attempt_count, "workerId": job.worker_id}));
@@ -154,6 +150,10 @@ pub(super) fn is_held(row: &Job, job: &Job) -> bool {
         && row.lease_token == job.lease_token
 }
 
+/// Jobs that a worker took together.
+#[derive(Debug)]
+pub(super) struct Claimed(pub(super) Vec<Job>);
+
 impl Work {
     async fn claim(
         &mut self,
@@ -162,26 +162,73 @@ impl Work {
         worker: &str,
     ) -> Result<Option<Job>> {
         let token = digest::hex(&random::<16>()?);
-        let lease = Lease {
-            token: &token,
+        let lease = self.lease(&token, worker);
+        let job = store::jobs::claim(&mut self.tx, id, dispatch, &lease).await?;
+        if let Some(job) = &job {
+            self.began(std::slice::from_ref(job), worker).await?;
+        }
+        Ok(job)
+    }
+
+    /// Takes up to `limit` due jobs, of one user one.
+    pub(super) async fn claim_next(&mut self, worker: &str, limit: i64) -> Result<Claimed> {
+        let (now, age_ms) = (self.now, self.settings.jobs.age_ms);
+        let mut users = HashSet::new();
+        let mut wanted = store::jobs::next_claimable(&mut self.tx, now, age_ms, limit).await?;
+        wanted.retain(|job| users.insert(job.user_id.clone()));
+        let wanted: Vec<JobId> = wanted.into_iter().map(|job| job.id).collect();
+        // One token for all: it fences each of its jobs, none of which has had it before.
+        let token = digest::hex(&random::<16>()?);
+        let lease = self.lease(&token, worker);
+        let mut jobs = store::jobs::claim_all(&mut self.tx, &wanted, &lease).await?;
+        let place = |job: &Job| wanted.iter().position(|id| *id == job.id);
+        jobs.sort_by_key(place);
+        if jobs.len() < wanted.len() {
+            let taken: HashSet<JobId> = jobs.iter().map(|job| job.id).collect();
+            for id in wanted.iter().filter(|id| !taken.contains(id)) {
+                if let Some(mut job) = store::jobs::find(&mut self.tx, *id).await?
+                    && job.status == JobStatus::Pending
+                    && job.deadline_at <= now
+                {
+                    // It would stand at the head for ever.
+                    self.expire_job(&mut job, domain::job::event::source::EXECUTOR)
+                        .await?;
+                }
+            }
+        }
+        self.began(&jobs, worker).await?;
+        Ok(Claimed(jobs))
+    }
+
+    fn lease<'a>(&self, token: &'a str, worker: &'a str) -> Lease<'a> {
+        Lease {
+            token,
             worker,
             now: self.now,
             until: self.now.plus_millis(self.settings.jobs.lease_ms),
-        };
-        let Some(job) = store::jobs::claim(&mut self.tx, id, dispatch, &lease).await? else {
-            return Ok(None);
-        };
-        store::job_attempts::begin(&mut self.tx, &job, worker, self.now).await?;
-        let entry = by_executor(JobEventType::Running)
-            .with(json!({"attemptCount": job.attempt_count, "workerId": worker}));
-        self.job_event(id, entry).await?;
-        // A run that finds an answer goes on with its delivery; nothing is generated a second time.
-        let next = match job.phase {
-            Phase::Generate => by_executor(JobEventType::Executing),
-            Phase::Deliver => by_executor(JobEventType::Delivering).with(json!({"resumed": true})),
-        };
-        self.job_event(id, next).await?;
-        Ok(Some(job))
+        }
+    }
+
+    async fn began(&mut self, jobs: &[Job], worker: &str) -> Result<()> {
+        if jobs.is_empty() {
+            return Ok(());
+        }
+        store::job_attempts::begin_all(&mut self.tx, jobs, worker, self.now).await?;
+        let mut entries = Vec::with_capacity(2 * jobs.len());
+        for job in jobs {
+            let running = by_executor(JobEventType::Running)
+                .with(json!({"attemptCount": job.attempt_count, "workerId": worker}));
+            entries.push((job.id, running));
+            // A run that finds an answer goes on with its delivery; nothing is generated a second time.
+            let next = match job.phase {
+                Phase::Generate => by_executor(JobEventType::Executing),
+                Phase::Deliver => {
+                    by_executor(JobEventType::Delivering).with(json!({"resumed": true}))
+                }
+            };
+            entries.push((job.id, next));
+        }
+        self.job_events(&entries).await
     }
 
     /// The row of a run, if its lease still holds.

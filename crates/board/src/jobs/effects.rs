@@ -13,7 +13,7 @@ impl Board {
     /// A tool that acts is about to run for a job. Says whether it is to: a rerun gets what an earlier run was answered.
     pub async fn job_tool_begin(&self, job: &Job, tool: &str, arguments: &Value) -> Result<Replay> {
         let hash = effects::args_hash(arguments);
-        let mut work = self.begin().await?;
+        let mut work = self.begin_rows().await?;
         if work.held(job).await?.is_none() {
             return Err(lost().into());
         }
@@ -53,7 +53,7 @@ impl Board {
         } else {
             ToolCallState::Failed
         };
-        let mut work = self.begin().await?;
+        let mut work = self.begin_rows().await?;
         let now = work.now;
         let _: Write =
             store::job_effects::end_call(&mut work.tx, job, seq, state, result, now).await?;
@@ -69,7 +69,7 @@ impl Board {
 
     /// A tool is about to run for a job, for whoever watches.
     pub async fn job_tool_called(&self, job: &Job, tool: &str) -> Result<()> {
-        let mut work = self.begin().await?;
+        let mut work = self.begin_rows().await?;
         if work.held(job).await?.is_none() {
             return Err(lost().into());
         }

@@ -1,5 +1,6 @@
 //! A message becomes a job: once, however often it is handed in.
 
+use super::line::{Ask, Got, lost};
 use crate::transition::Work;
 use crate::{Board, BoardError, Result};
 use domain::error::{ErrorCode, Refusal};
@@ -21,6 +22,26 @@ pub struct Accepted {
     pub duplicate: bool,
 }
 
+/// A message that is to become a job.
+#[derive(Debug, Clone)]
+pub(super) struct New {
+    pub(super) intake: Intake,
+    /// Whether a place for the hint was had.
+    pub(super) hint: std::result::Result<(), String>,
+    /// The job that is done again as this one.
+    pub(super) retry_of: Option<JobId>,
+}
+
+impl New {
+    pub(super) const fn hinted(intake: Intake) -> Self {
+        Self {
+            intake,
+            hint: Ok(()),
+            retry_of: None,
+        }
+    }
+}
+
 impl Board {
     /// Stores a job. `hint` says whether a place for its hint was had; either way the job is worked on.
     pub async fn job_enqueue(
@@ -28,34 +49,62 @@ impl Board {
         intake: Intake,
         hint: std::result::Result<(), String>,
     ) -> Result<Accepted> {
-        let mut work = self.begin().await?;
-        let accepted = work.enqueue(intake, hint, None).await?;
-        work.commit().await?;
-        Ok(accepted)
+        let new = New {
+            hint,
+            ..New::hinted(intake)
+        };
+        match self.ask(Ask::Enqueue(Box::new(new))).await? {
+            Got::Enqueued(accepted) => Ok(accepted),
+            Got::Claimed(_) | Got::Ended(_) => Err(lost()),
+        }
     }
 
     /// Stores many jobs in one transaction, in their order.
     pub async fn jobs_enqueue(&self, intakes: Vec<Intake>) -> Result<Vec<Accepted>> {
-        let mut work = self.begin().await?;
-        let mut accepted = Vec::with_capacity(intakes.len());
-        for intake in intakes {
-            accepted.push(work.enqueue(intake, Ok(()), None).await?);
-        }
+        let mut work = self.begin_rows().await?;
+        let accepted = work
+            .enqueue_all(intakes.into_iter().map(New::hinted).collect())
+            .await?;
         work.commit().await?;
         Ok(accepted)
     }
 }
 
 impl Work {
-    pub(super) async fn enqueue(
-        &mut self,
-        intake: Intake,
-        hint: std::result::Result<(), String>,
-        retry_of: Option<JobId>,
-    ) -> Result<Accepted> {
+    /// Makes jobs of messages, in their order; of one that has a job already, that one.
+    pub(super) async fn enqueue_all(&mut self, news: Vec<New>) -> Result<Vec<Accepted>> {
+        if news.is_empty() {
+            return Ok(Vec::new());
+        }
+        let hints: Vec<_> = news.iter().map(|new| new.hint.clone()).collect();
+        let jobs = news
+            .into_iter()
+            .map(|new| self.new_job(new.intake, new.retry_of))
+            .collect::<Result<Vec<Job>>>()?;
+        let numbers = store::jobs::insert_all(&mut self.tx, &jobs).await?;
+        let mut entries = Vec::new();
+        let mut accepted = Vec::with_capacity(jobs.len());
+        for ((job, number), hint) in jobs.iter().zip(numbers).zip(hints) {
+            let Some(id) = number else {
+                accepted.push(self.first_of(job).await?);
+                continue;
+            };
+            entries.push((id, queued(job)));
+            entries.push((id, submitted(job, hint)));
+            accepted.push(Accepted {
+                job_id: id,
+                correlation_id: job.correlation_id.clone(),
+                duplicate: false,
+            });
+        }
+        self.job_events(&entries).await?;
+        Ok(accepted)
+    }
+
+    fn new_job(&self, intake: Intake, retry_of: Option<JobId>) -> Result<Job> {
         let intake = intake.clamped();
         let now = self.now;
-        let job = Job {
+        Ok(Job {
             id: JobId::none(),
             correlation_id: CorrelationId::new(now, random()?).into_string(),
             status: JobStatus::Pending,
@@ -103,27 +152,6 @@ impl Work {
             answer: None,
             created_at: now,
             updated_at: now,
-        };
-        let Some(id) = store::jobs::insert(&mut self.tx, &job).await? else {
-            return self.first_of(&job).await;
-        };
-        let queued = NewJobEvent::new(JobEventType::Queued, job.source.clone()).with(json!({
-            "correlationId": job.correlation_id,
-            "maxAttempts": job.max_attempts,
-            "timeoutSeconds": job.timeout_seconds,
-            "retryOf": job.metadata.retry_of,
-        }));
-        self.job_event(id, queued).await?;
-        let submitted = match hint {
-            Ok(()) => NewJobEvent::new(JobEventType::Enqueued, job.source.clone()),
-            Err(error) => NewJobEvent::new(JobEventType::QueueSubmitFailed, job.source.clone())
-                .with(json!({"error": error})),
-        };
-        self.job_event(id, submitted).await?;
-        Ok(Accepted {
-            job_id: id,
-            correlation_id: job.correlation_id,
-            duplicate: false,
         })
     }
 
@@ -142,8 +170,25 @@ impl Work {
     }
 }
 
+fn queued(job: &Job) -> NewJobEvent {
+    NewJobEvent::new(JobEventType::Queued, job.source.clone()).with(json!({
+        "correlationId": job.correlation_id,
+        "maxAttempts": job.max_attempts,
+        "timeoutSeconds": job.timeout_seconds,
+        "retryOf": job.metadata.retry_of,
+    }))
+}
+
+fn submitted(job: &Job, hint: std::result::Result<(), String>) -> NewJobEvent {
+    match hint {
+        Ok(()) => NewJobEvent::new(JobEventType::Enqueued, job.source.clone()),
+        Err(error) => NewJobEvent::new(JobEventType::QueueSubmitFailed, job.source.clone())
+            .with(json!({"error": error})),
+    }
+}
+
 /// Random bytes of the operating system.
-pub(super) fn random<const N: usize>() -> Result<[u8; N]> {
+pub(crate) fn random<const N: usize>() -> Result<[u8; N]> {
     let mut bytes = [0; N];
     rand::rngs::SysRng
         .try_fill_bytes(&mut bytes)

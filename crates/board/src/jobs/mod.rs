@@ -3,6 +3,7 @@
 //! | Module | Holds |
 //! |---|---|
 //! | [`intake`] | a message becomes a job, once |
+//! | [`line`] | those who enqueue, take or complete at once share a transaction |
 //! | [`claim`] | taking, holding and losing a job |
 //! | [`run`] | what a run reports: generated, delivered, failed, snoozed |
 //! | [`cancel`] | ending a job, or having it done again, by a person |
@@ -22,6 +23,7 @@ mod claim;
 mod consent;
 mod effects;
 mod intake;
+mod line;
 mod notices;
 mod run;
 mod sweep;
@@ -32,6 +34,8 @@ mod views;
 pub use cancel::Canceller;
 pub use claim::{Claim, Renewal};
 pub use intake::Accepted;
+pub(crate) use intake::random;
+pub(crate) use line::Line;
 pub use notices::Notice;
 pub use run::{Failed, Held};
 pub use talk::TalkPart;

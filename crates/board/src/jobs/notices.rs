@@ -21,7 +21,7 @@ pub struct Notice {
 impl Board {
     /// Takes notices that are to be sent now.
     pub async fn job_notices_take(&self, limit: i64) -> Result<Vec<Notice>> {
-        let mut work = self.begin().await?;
+        let mut work = self.begin_rows().await?;
         let now = work.now;
         let held_until = now.plus_millis(HELD_MS);
         let mut notices = Vec::new();
@@ -44,7 +44,7 @@ impl Board {
 
     /// A notice has arrived.
     pub async fn job_notice_sent(&self, piece: &Delivery, platform_message_id: &str) -> Result<()> {
-        let mut work = self.begin().await?;
+        let mut work = self.begin_rows().await?;
         let now = work.now;
         let _: Write = store::job_deliveries::settle(
             &mut work.tx,
@@ -64,7 +64,7 @@ impl Board {
         failure: &Failure,
         jitter: f64,
     ) -> Result<()> {
-        let mut work = self.begin().await?;
+        let mut work = self.begin_rows().await?;
         let now = work.now;
         let attempt = piece.attempts + 1;
         let _: Write =

@@ -1,6 +1,7 @@
 //! What a run reports: each report one transaction, guarded by the run's lease.
 
 use super::consent::new_confirmation;
+use super::line::{Ask, Got, lost};
 use super::transition::{by_executor, pieces};
 use crate::{Board, Result};
 use domain::job::retry::{self, RetryDecision, RetryFacts};
@@ -34,7 +35,7 @@ pub struct Failed {
 impl Board {
     /// The answer is there: it is stored together with the pieces in which it will be sent. From now on no run generates again.
     pub async fn job_generated(&self, job: &mut Job, mut answer: Answer) -> Result<Held> {
-        let mut work = self.begin().await?;
+        let mut work = self.begin_rows().await?;
         let Some(mut row) = work.held(job).await? else {
             return Ok(Held::Lost);
         };
@@ -89,43 +90,29 @@ impl Board {
         platform_message_id: &str,
         last: bool,
     ) -> Result<Held> {
-        let mut work = self.begin().await?;
-        let now = work.now;
-        // What has arrived has arrived, whoever sent it: also a run that lost its job notes it, so that its successor does not
-        // send it again.
-        let _: Write = store::job_deliveries::settle(
-            &mut work.tx,
-            piece,
-            ChunkState::Delivered,
-            Some(platform_message_id),
-            now,
-        )
-        .await?;
-        let row = work.held(job).await?;
-        let held = match row {
-            Some(row) if last => work.complete(row).await?,
-            Some(_) => true,
-            None => false,
-        };
-        work.commit().await?;
-        if held && last {
-            self.job_counts.completed(job, self.clock.now());
+        if last {
+            let arrived = (piece.clone(), platform_message_id.to_owned());
+            return self.complete(job, Some(arrived)).await;
         }
+        let mut work = self.begin_rows().await?;
+        let held = work.held(job).await?.is_some();
+        work.arrived_all(&[&(piece.clone(), platform_message_id.to_owned())])
+            .await?;
+        work.commit().await?;
         Ok(if held { Held::Yes } else { Held::Lost })
     }
 
     /// All pieces have arrived.
     pub async fn job_complete(&self, job: &Job) -> Result<Held> {
-        let mut work = self.begin().await?;
-        let Some(row) = work.held(job).await? else {
-            return Ok(Held::Lost);
-        };
-        let held = work.complete(row).await?;
-        let held = work.finish(held).await?;
-        if held == Held::Yes {
-            self.job_counts.completed(job, self.clock.now());
+        self.complete(job, None).await
+    }
+
+    async fn complete(&self, job: &Job, arrived: Option<(Delivery, String)>) -> Result<Held> {
+        let job = Box::new(job.clone());
+        match self.ask(Ask::Complete { job, arrived }).await? {
+            Got::Ended(held) => Ok(held),
+            Got::Enqueued(_) | Got::Claimed(_) => Err(lost()),
         }
-        Ok(held)
     }
 
     /// What the rule says about a failure of this run. `jitter` is drawn evenly from -1 to 1.
@@ -159,7 +146,7 @@ impl Board {
         decision: RetryDecision,
         chunk: Option<i64>,
     ) -> Result<Failed> {
-        let mut work = self.begin().await?;
+        let mut work = self.begin_rows().await?;
         let Some(mut row) = work.held(job).await? else {
             return Ok(Failed {
                 held: Held::Lost,
@@ -202,7 +189,7 @@ impl Board {
 
     /// The job waits until `until` without having failed; the attempt is given back. Beyond its deadline it is given up.
     pub async fn job_snooze(&self, job: &Job, until: Timestamp, why: &str) -> Result<Held> {
-        let mut work = self.begin().await?;
+        let mut work = self.begin_rows().await?;
         let Some(mut row) = work.held(job).await? else {
             return Ok(Held::Lost);
         };
@@ -230,7 +217,7 @@ impl Board {
 
     /// The run saw the wish to cancel and stopped.
     pub async fn job_canceled(&self, job: &Job) -> Result<Held> {
-        let mut work = self.begin().await?;
+        let mut work = self.begin_rows().await?;
         let Some(mut row) = work.held(job).await? else {
             return Ok(Held::Lost);
         };
@@ -244,7 +231,7 @@ impl Board {
         work.finish(held).await
     }
 
-    /// The owner's own runner has the job now; its answer, if any, comes from there.
+    /// The owner's own runner has the job now; its answer, if any, comes from there, and the user is told so.
     pub async fn job_handed_to_runner(
         &self,
         job: &Job,
@@ -252,7 +239,7 @@ impl Board {
         runner_job_id: &str,
         decision: &RetryDecision,
     ) -> Result<Held> {
-        let mut work = self.begin().await?;
+        let mut work = self.begin_rows().await?;
         let Some(row) = work.held(job).await? else {
             return Ok(Held::Lost);
         };
@@ -260,13 +247,15 @@ impl Board {
             "runner": runner, "runnerJobId": runner_job_id, "decision": decision,
         }));
         work.job_event(row.id, entry).await?;
-        let held = work.complete(row).await?;
+        let held = work.complete_all(&[&row]).await?.contains(&row.id);
+        let told = reply::handed_over(&row.correlation_id, runner);
+        work.notify(&row, &told).await?;
         work.finish(held).await
     }
 
     /// The owner's own runner did not take the job; the usual retry follows.
     pub async fn job_runner_failed(&self, job: &Job, error: &str) -> Result<Held> {
-        let mut work = self.begin().await?;
+        let mut work = self.begin_rows().await?;
         let held = work.held(job).await?.is_some();
         if held {
             let entry = by_executor(JobEventType::RunnerFallbackFailed)
@@ -278,12 +267,19 @@ impl Board {
 }
 
 impl crate::transition::Work {
-    async fn complete(&mut self, mut row: Job) -> Result<bool> {
-        let answer = row.answer.clone().unwrap_or_default();
-        let entry = by_executor(JobEventType::Completed).with(json!({
-            "toolsUsed": answer.tools_used,
-            "responseLength": answer.text.chars().count(),
-        }));
-        self.job(&mut row, JobCommand::Complete, entry).await
+    /// Pieces have arrived. What has arrived has arrived, whoever sent it: also a run that lost its job notes it, so that its
+    /// successor does not send it again.
+    pub(super) async fn arrived_all(&mut self, arrivals: &[&(Delivery, String)]) -> Result<()> {
+        for (piece, platform_message_id) in arrivals {
+            let _: Write = store::job_deliveries::settle(
+                &mut self.tx,
+                piece,
+                ChunkState::Delivered,
+                Some(platform_message_id),
+                self.now,
+            )
+            .await?;
+        }
+        Ok(())
     }
 }

@@ -10,6 +10,7 @@ use domain::job::{
 };
 use domain::time::Timestamp;
 use serde_json::json;
+use std::collections::HashSet;
 use store::Write;
 
 impl Work {
@@ -18,6 +19,49 @@ impl Work {
         store::job_events::append(&mut self.tx, job, &event, self.now).await?;
         self.job_notes.event(event.event_type);
         Ok(())
+    }
+
+    /// Appends to jobs' timelines, in this order.
+    pub(super) async fn job_events(&mut self, entries: &[(JobId, NewJobEvent)]) -> Result<()> {
+        if entries.is_empty() {
+            return Ok(());
+        }
+        let told: Vec<_> = entries.iter().map(|(job, entry)| (*job, entry)).collect();
+        store::job_events::append_all(&mut self.tx, &told, self.now).await?;
+        for (_, entry) in entries {
+            self.job_notes.event(entry.event_type);
+        }
+        Ok(())
+    }
+
+    /// Completes runs whose leases still hold, and says which did. What an answer was is known to its run: it alone may have
+    /// written it since. No job may be among them twice.
+    pub(super) async fn complete_all(&mut self, jobs: &[&Job]) -> Result<HashSet<JobId>> {
+        if jobs.is_empty() {
+            return Ok(HashSet::new());
+        }
+        let transition = status::decide(JobStatus::Running, JobCommand::Complete)?;
+        let runs: Vec<(JobId, &str)> = jobs
+            .iter()
+            .filter_map(|job| Some((job.id, job.lease_token.as_deref()?)))
+            .collect();
+        let ended = store::jobs::end_runs(&mut self.tx, &runs, transition.next, self.now).await?;
+        let outcome = transition.events.last().map_or("", |event| event.as_str());
+        store::job_attempts::end_all(&mut self.tx, &ended, outcome, self.now).await?;
+        let ended: HashSet<JobId> = ended.into_iter().collect();
+        let mut entries = Vec::with_capacity(ended.len());
+        for job in jobs.iter().filter(|job| ended.contains(&job.id)) {
+            let answer = job.answer.as_ref();
+            let particulars = json!({
+                "toolsUsed": answer.map_or(&[][..], |answer| &answer.tools_used),
+                "responseLength": answer.map_or(0, |answer| answer.text.chars().count()),
+            });
+            for event in transition.events {
+                entries.push((job.id, by_executor(*event).with(particulars.clone())));
+            }
+        }
+        self.job_events(&entries).await?;
+        Ok(ended)
     }
 
     /// Writes a job that was read as it stands in `was`, if nobody was there meanwhile.
@@ -90,8 +134,7 @@ impl Work {
         Ok(true)
     }
 
-    /// The user learns that the job was given up, unless the platform will not take it. A row, so that it is sent once the end
-    /// is durable; whether it arrives changes nothing.
+    /// The user learns that the job was given up, unless the platform will not take it.
     async fn notify_of_failure(&mut self, job: &Job) -> Result<()> {
         let reaches = job.last_error_class.is_none_or(ErrorClass::reaches_user);
         if !reaches {
@@ -99,7 +142,13 @@ impl Work {
         }
         let error = job.last_error.as_deref().unwrap_or_default();
         let body = reply::failed(&job.correlation_id, error);
-        for piece in pieces(job, DeliveryKind::FailureNotice, &body, self.now) {
+        self.notify(job, &body).await
+    }
+
+    /// Has the user told how a job ended without an answer. A row, so that it is sent once the end is durable; whether it arrives
+    /// changes nothing.
+    pub(super) async fn notify(&mut self, job: &Job, body: &str) -> Result<()> {
+        for piece in pieces(job, DeliveryKind::FailureNotice, body, self.now) {
             store::job_deliveries::insert(&mut self.tx, &piece, self.now).await?;
         }
         Ok(())

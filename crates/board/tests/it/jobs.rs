@@ -13,6 +13,9 @@ use domain::job::{
 };
 use domain::time::Timestamp;
 use serde_json::json;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
 use store::testing::TestDb;
 
 const MINUTE: i64 = 60_000;
@@ -32,6 +35,15 @@ impl Desk {
 
     fn intake(user: &str, text: &str) -> Intake {
         Intake::direct_message(TargetKind::DiscordDm, "gateway_dm", user, text).unwrap()
+    }
+
+    /// The same database, opened as another process does.
+    async fn another_node(&self) -> Board {
+        Board::new(
+            self.db.open_again().await,
+            self.clock.clone(),
+            Settings::default(),
+        )
     }
 
     async fn enqueue(&self, user: &str) -> JobId {
@@ -639,6 +651,89 @@ store::on_both_engines! {
         assert_eq!(desk.board.job_generated(&mut third, with_preview).await.unwrap(), Held::Yes);
         assert!(third.answer.unwrap().pending_confirmation.unwrap().id.is_some());
         assert_eq!(desk.board.confirmations_open("u").await.unwrap().len(), 1);
+    }
+
+    async fn of_retries_at_once_one_makes_a_job_and_all_are_given_it(db: TestDb) {
+        let desk = Desk::new(db);
+        let old = desk.enqueue("u").await;
+        let job = desk.claim(old).await.unwrap();
+        desk.fail(&job, ErrorClass::Config).await;
+        let other = desk.another_node().await;
+        let retries: Vec<_> = (0..12)
+            .map(|n| {
+                let board = if n % 2 == 0 { desk.board.clone() } else { other.clone() };
+                tokio::spawn(async move { board.job_retry(&JobKey::Id(old.0), Ok(())).await.unwrap() })
+            })
+            .collect();
+        let mut made = Vec::new();
+        for retry in retries {
+            made.push(retry.await.unwrap());
+        }
+        let new = made[0].job_id;
+        assert!(new != old && made.iter().all(|accepted| accepted.job_id == new), "{made:?}");
+        assert_eq!(made.iter().filter(|accepted| !accepted.duplicate).count(), 1);
+        assert_eq!(desk.types(old).await.into_iter().filter(|event| *event == E::ManualRetry).count(), 1);
+
+        // Once that has failed too, there is something to be done again.
+        let job = desk.claim(new).await.unwrap();
+        desk.fail(&job, ErrorClass::Config).await;
+        let third = other.job_retry(&JobKey::Id(old.0), Ok(())).await.unwrap();
+        assert!(!third.duplicate && third.job_id != new);
+    }
+
+    async fn two_nodes_share_a_queue_and_no_user_has_two_jobs_at_once(db: TestDb) {
+        let desk = Desk::new(db);
+        let intakes = (0..60).map(|n| Desk::intake(&format!("u{}", n % 6), "hello")).collect();
+        let jobs = desk.board.jobs_enqueue(intakes).await.unwrap();
+        let nodes = [desk.board.clone(), desk.another_node().await];
+        let ended = Arc::new(AtomicUsize::new(0));
+        let workers: Vec<_> = nodes
+            .into_iter()
+            .flat_map(|node| [node.clone(), node])
+            .map(|node| {
+                let (ended, all) = (ended.clone(), jobs.len());
+                tokio::spawn(async move {
+                    while ended.load(Ordering::SeqCst) < all {
+                        for job in node.job_claim_next("w", 4).await.unwrap() {
+                            assert_eq!(node.job_complete(&job).await.unwrap(), Held::Yes);
+                            ended.fetch_add(1, Ordering::SeqCst);
+                        }
+                    }
+                })
+            })
+            .collect();
+        for worker in workers {
+            tokio::time::timeout(Duration::from_secs(60), worker).await.expect("all are taken").unwrap();
+        }
+        for job in jobs {
+            let row = desk.job(job.job_id).await;
+            assert_eq!((row.status, row.attempt_count), (JobStatus::Completed, 1));
+        }
+    }
+
+    async fn a_crowd_shares_transactions_and_each_gets_its_own_answer(db: TestDb) {
+        let desk = Desk::new(db);
+        // Two of each message, all at once.
+        let calls: Vec<_> = (0..80)
+            .map(|n| {
+                let board = desk.board.clone();
+                let intake = Intake { message_id: Some(format!("m{}", n / 2)), ..Desk::intake(&format!("u{}", n / 2), &format!("text {}", n / 2)) };
+                tokio::spawn(async move { (n / 2, board.job_enqueue(intake, Ok(())).await.unwrap()) })
+            })
+            .collect();
+        let mut first = 0;
+        for call in calls {
+            let (n, accepted) = call.await.unwrap();
+            first += usize::from(!accepted.duplicate);
+            let row = desk.job(accepted.job_id).await;
+            assert_eq!((row.request_text, row.correlation_id), (format!("text {n}"), accepted.correlation_id));
+        }
+        assert_eq!(first, 40);
+        let claimed = desk.board.job_claim_next("w", 100).await.unwrap();
+        let mut lost = claimed[0].clone();
+        lost.lease_token = Some("another".to_owned());
+        let held = tokio::join!(desk.board.job_complete(&claimed[0]), desk.board.job_complete(&lost), desk.board.job_complete(&claimed[1]));
+        assert_eq!((held.0.unwrap(), held.1.unwrap(), held.2.unwrap()), (Held::Yes, Held::Lost, Held::Yes));
     }
 
     async fn jobs_are_listed_and_a_timeline_is_its_owners(db: TestDb) {

@@ -1,12 +1,15 @@
 //! Two nodes on one database: a session's agent is on one of them, and follow-ups find it there.
 
 use crate::world::{NODE, World, prompted, refused};
-use board::{Actor, LaunchReport, Next, Output, TurnOutcome};
+use board::{Actor, Board, Clock, Held, LaunchReport, Next, Output, Settings, Topic, TurnOutcome};
 use domain::error::ErrorCode;
 use domain::ids::MessageId;
+use domain::job::TargetKind;
+use domain::job::intake::Intake;
 use domain::message::MessageType;
 use domain::session::SessionState;
 use serde_json::{Map, json};
+use store::testing::TestDb;
 
 store::on_both_engines! {
     async fn a_follow_up_waits_for_the_node_that_has_the_agent(db: TestDb) {
@@ -206,4 +209,55 @@ store::on_both_engines! {
         world.run().await;
         assert_eq!(world.disk().heard().len(), 1);
     }
+}
+
+/// Only Postgres has several nodes.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[ignore = "needs FLIGHTDECK_TEST_POSTGRES_URL"]
+async fn postgres_a_job_of_one_node_wakes_the_others_also_after_they_were_cut_off() {
+    let db = TestDb::postgres().await;
+    let node = async |store| {
+        let board = Board::new(store, Clock::system(), Settings::default());
+        let joined = board.join_nodes().await.unwrap();
+        (board, joined)
+    };
+    let (here, _joined) = node(db.store.clone()).await;
+    let (there, _joined_too) = node(db.open_again().await).await;
+    let mut wake = there.signals().subscribe(Topic::Jobs);
+    for round in 0..2 {
+        wake.mark_unchanged();
+        let intake =
+            Intake::direct_message(TargetKind::DiscordDm, "gateway_dm", "u", "hello").unwrap();
+        let made = here.job_enqueue(intake, Ok(())).await.unwrap();
+        woken(&mut wake).await;
+        let claimed = there.job_claim_next("there", 1).await.unwrap();
+        assert_eq!(
+            claimed.iter().map(|job| job.id).collect::<Vec<_>>(),
+            [made.job_id]
+        );
+        assert_eq!(there.job_complete(&claimed[0]).await.unwrap(), Held::Yes);
+        if round == 0 {
+            wake.mark_unchanged();
+            let cut = "select count(pg_terminate_backend(pid))::text from pg_stat_activity \
+                       where datname = current_database() and query ilike 'listen%'";
+            let cut = db
+                .store
+                .write()
+                .await
+                .unwrap()
+                .fetch_raw(cut)
+                .await
+                .unwrap();
+            assert_eq!(cut, [[Some("2".to_owned())]]);
+            // What was said meanwhile is not known, so it looks.
+            woken(&mut wake).await;
+        }
+    }
+}
+
+async fn woken(wake: &mut tokio::sync::watch::Receiver<u64>) {
+    tokio::time::timeout(std::time::Duration::from_secs(20), wake.changed())
+        .await
+        .expect("a wake-up comes")
+        .unwrap();
 }

@@ -25,6 +25,12 @@ pub fn failed(correlation_id: &str, error: &str) -> String {
     format!("I could not complete your request. Reference: {correlation_id}{because}")
 }
 
+/// The word that the user's own machine has the job now.
+#[must_use]
+pub fn handed_over(correlation_id: &str, runner: &str) -> String {
+    format!("Your machine {runner} has taken over your request. Reference: {correlation_id}")
+}
+
 /// An error in words that a user may read: one line of at most [`LONGEST_REASON`] characters.
 #[must_use]
 pub fn reason(error: &str) -> String {

@@ -2,7 +2,7 @@ use crate::jobs::{job, stored};
 use crate::world::{UNICODE, at, read, write};
 use domain::job::{JobEventType, NewJobEvent};
 use serde_json::json;
-use store::job_events::{append, head, latest, of_unfinished};
+use store::job_events::{append, append_all, head, last_of, latest, of_unfinished};
 
 store::on_both_engines! {
     async fn a_timeline_is_read_in_the_order_of_its_making(db: TestDb) {
@@ -38,5 +38,20 @@ store::on_both_engines! {
         assert!(unfinished("u", other.id, other.id, 500).await.is_empty());
         let said = read(&db.store, async |db| latest(db, other.id, 0, 1).await).await;
         assert_eq!((said[0].message.as_deref(), &said[0].metadata_json), (Some(UNICODE), &Some(json!({"a": UNICODE}))));
+    }
+
+    async fn entries_of_several_jobs_are_appended_in_their_order_and_the_last_of_a_type_is_found(db: TestDb) {
+        let kept = stored(&db.store, &job("u", "aij_1")).await;
+        let other = stored(&db.store, &job("v", "aij_2")).await;
+        let entry = |kind, n: i64| NewJobEvent::new(kind, UNICODE).with(json!({"n": n, "text": UNICODE}));
+        let (queued, first, second) = (entry(JobEventType::Queued, 0), entry(JobEventType::ManualRetry, 1), entry(JobEventType::ManualRetry, 2));
+        let entries = [(kept.id, &queued), (kept.id, &first), (other.id, &queued), (kept.id, &second)];
+        write(&db.store, async |tx| append_all(tx, &entries, at(3)).await).await.unwrap();
+        let told = read(&db.store, async |db| latest(db, kept.id, 0, 9).await).await;
+        let numbers: Vec<_> = told.iter().map(|event| event.metadata_json.clone().unwrap()).collect();
+        assert_eq!(numbers, [0, 1, 2].map(|n| json!({"n": n, "text": UNICODE})));
+        let last = async |job, kind| read(&db.store, async |db| last_of(db, job, kind).await).await;
+        assert_eq!(last(kept.id, JobEventType::ManualRetry).await, told.last().cloned());
+        assert_eq!(last(other.id, JobEventType::ManualRetry).await, None);
     }
 }

@@ -9,8 +9,9 @@ use domain::time::Timestamp;
 use serde_json::json;
 use std::collections::HashSet;
 use store::jobs::{
-    Lease, claim, claimable_sql, due, expired, find, find_by_correlation, find_by_unique_key,
-    held_by, insert, next_claimable, next_due, prune, redact, renew, to_cancel, update,
+    ANY_DUE, Lease, NEXT_DUE, TO_CANCEL, any_due, claim, claim_all, claim_all_sql, claimable_sql,
+    due, end_runs, end_runs_sql, expired, find, find_by_correlation, find_by_unique_key, held_by,
+    insert, insert_all, next_claimable, next_due, prune, redact, renew, to_cancel, update,
 };
 use store::{Engine, Store, Write};
 
@@ -83,6 +84,10 @@ pub(crate) async fn stored(store: &Store, job: &Job) -> Job {
     read(store, async |db| find(db, id).await).await.unwrap()
 }
 
+fn stored_as(job: &Job, id: JobId) -> Job {
+    Job { id, ..job.clone() }
+}
+
 pub(crate) async fn take(
     store: &Store,
     id: JobId,
@@ -107,6 +112,9 @@ async fn claimable(store: &Store, now: Timestamp, age_ms: i64, limit: i64) -> Ve
     })
     .await
     .unwrap()
+    .into_iter()
+    .map(|job| job.id)
+    .collect()
 }
 
 async fn save(store: &Store, job: &Job, was: JobStatus, token: Option<&str>) -> Write {
@@ -331,6 +339,38 @@ store::on_both_engines! {
         }
     }
 
+    async fn many_are_stored_taken_and_ended_by_one_statement_each(db: TestDb) {
+        let keyed = |user: &str, correlation: &str, key: &str| Job { unique_key: Some(key.to_owned()), ..job(user, correlation) };
+        let new = [keyed("u", "aij_1", "k"), job("v", "aij_2"), keyed("w", "aij_3", "k"), job("x", "aij_4")];
+        let ids = write(&db.store, async |tx| insert_all(tx, &new).await).await.unwrap();
+        assert_eq!(ids.iter().map(Option::is_some).collect::<Vec<_>>(), [true, true, false, true]);
+        let ids: Vec<JobId> = ids.into_iter().flatten().collect();
+        assert!(ids.is_sorted());
+        let kept = read(&db.store, async |db| find(db, ids[1]).await).await.unwrap();
+        assert_eq!(kept, stored_as(&new[1], ids[1]));
+        let is_due = async |now| read(&db.store, async |db| any_due(db, now).await).await;
+        assert_eq!((is_due(at(-1)).await, is_due(at(0)).await), (false, true));
+
+        // The second is another's already.
+        take(&db.store, ids[1], None, at(1)).await.unwrap();
+        let lease = Lease { token: "t", worker: "me", now: at(2), until: at(9) };
+        let taken = write(&db.store, async |tx| claim_all(tx, &ids, &lease).await).await.unwrap();
+        let mut got: Vec<_> = taken.iter().map(|job| (job.id, job.attempt_count, job.lease_token.as_deref())).collect();
+        got.sort_unstable();
+        assert_eq!(got, [(ids[0], 1, Some("t")), (ids[2], 1, Some("t"))]);
+        assert!(!is_due(at(2)).await);
+
+        let runs = [(ids[0], "t"), (ids[1], "t"), (ids[2], "another")];
+        let ended = write(&db.store, async |tx| end_runs(tx, &runs, JobStatus::Completed, at(3)).await).await.unwrap();
+        assert_eq!(ended, [ids[0]]);
+        let row = read(&db.store, async |db| find(db, ids[0]).await).await.unwrap();
+        assert_eq!((row.status, row.completed_at, row.lease_token, row.worker_id), (JobStatus::Completed, Some(at(3)), None, None));
+        for id in &ids[1..] {
+            let row = read(&db.store, async |db| find(db, *id).await).await.unwrap();
+            assert_eq!(row.status, JobStatus::Running);
+        }
+    }
+
     async fn no_claim_looks_through_the_backlog(db: TestDb) {
         if db.engine() == Engine::Sqlite {
             let sql = claimable_sql(Engine::Sqlite);
@@ -341,6 +381,13 @@ store::on_both_engines! {
             assert_eq!(claims, 10, "{text}");
             assert!(!text.contains("SCAN ai_jobs"), "{text}");
             assert!(text.contains("ai_jobs_running_user"), "{text}");
+            for sql in [ANY_DUE, NEXT_DUE, TO_CANCEL, &claim_all_sql(Engine::Sqlite), &end_runs_sql(Engine::Sqlite)] {
+                let sql = (1..=6).fold(sql.to_owned(), |sql, n| sql.replace(&format!("${n}"), "'[]'"));
+                let plan = rows(&db.store, &format!("explain query plan {sql}")).await;
+                let text = plan.iter().map(|row| row.join(" ")).collect::<Vec<_>>().join("\n");
+                let whole = text.lines().any(|line| line.ends_with("SCAN ai_jobs"));
+                assert!(!whole && !text.contains("ai_jobs_ended"), "{sql}\n{text}");
+            }
             return;
         }
         let fill = "insert into ai_jobs (correlation_id, source, user_id, request_text, response_target_json, queue, priority, \

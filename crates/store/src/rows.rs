@@ -1,0 +1,35 @@
+//! Many rows in one statement: they come as one JSON array, so that a statement has one text however many they are.
+
+use crate::Engine;
+
+/// What a column of such a row holds.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Kind {
+    /// Text, or nothing.
+    Text,
+    /// A whole number, or nothing.
+    Int,
+}
+
+/// A table named `r` of what the JSON array in `$1` holds, to stand after `from`, in the array's order.
+pub(crate) fn rows(engine: Engine, columns: &[(&str, Kind)]) -> String {
+    match engine {
+        Engine::Sqlite => {
+            let columns: Vec<String> = columns
+                .iter()
+                .map(|(name, _)| format!("value ->> '{name}' as {name}"))
+                .collect();
+            format!("(select {} from json_each($1)) r", columns.join(", "))
+        }
+        Engine::Postgres => {
+            let columns: Vec<String> = columns
+                .iter()
+                .map(|(name, kind)| match kind {
+                    Kind::Text => format!("{name} text"),
+                    Kind::Int => format!("{name} bigint"),
+                })
+                .collect();
+            format!("json_to_recordset($1::json) as r ({})", columns.join(", "))
+        }
+    }
+}
