@@ -30,7 +30,7 @@ pub const NEXT_DUE: &str = "select min(at) as due from (\
      union all select min(next_try_at) from ai_job_deliveries where kind = 'failure_notice' and state = 'waiting') nexts";
 /// The statement of [`to_cancel`].
 pub const TO_CANCEL: &str = "select id from ai_jobs where status = 'running' and lease_expires_at > 0 and worker_id = $1 \
-     and cancel_requested_at is not null order by id";
+     and cancel_requested_at is not null order by lease_expires_at";
 
 pub(crate) fn read(row: &AnyRow) -> Result<Job> {
     let answer = match row.opt_text("result_text")? {
@@ -476,7 +476,7 @@ pub async fn expired(db: &mut Snapshot, now: Timestamp, limit: i64) -> Result<Ve
 pub async fn held_by(db: &mut Snapshot, worker: &str) -> Result<Vec<Job>> {
     list_where(
         db,
-        "status = 'running' and lease_expires_at > 0 and worker_id = $1 order by id limit $2",
+        "status = 'running' and lease_expires_at > 0 and worker_id = $1 order by lease_expires_at limit $2",
         worker.to_owned(),
         i64::MAX,
     )

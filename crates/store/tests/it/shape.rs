@@ -166,6 +166,9 @@ fn plain(index: &str) -> String {
         .replace("public.", "")
         .replace(" using btree", "")
         .replace("::text", "")
+        // How Postgres writes a list.
+        .replace("= any (array[", "in (")
+        .replace(']', "")
         .replace('"', "");
     text.split(|c: char| c.is_whitespace() || c == '(' || c == ')')
         .filter(|word| !word.is_empty())
