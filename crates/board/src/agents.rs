@@ -8,7 +8,6 @@ use domain::error::Refusal;
 use domain::event::{EventKind, NewEvent};
 use domain::ids::{AgentId, ProfileId};
 use domain::params::{CreateAgent, CreateProfile, UpdateProfile};
-use domain::question::check_length;
 use domain::view::AgentView;
 use store::StoreError;
 
@@ -80,7 +79,7 @@ impl Board {
         let mut work = self.begin().await?;
         configures(&mut work.tx, actor, None).await?;
         check_trust(actor, params.auto_approve)?;
-        let name = required("name", &params.name)?;
+        let name = named(&params.name)?;
         if store::agents::find(&mut work.tx, params.agent_id)
             .await?
             .is_none()
@@ -120,7 +119,7 @@ impl Board {
             .await?
             .ok_or_else(|| Refusal::not_found("agent profile"))?;
         if let Some(name) = &params.name {
-            profile.name = required("name", name)?;
+            profile.name = named(name)?;
         }
         if let Some(model) = params.model {
             profile.model = blank_is_none(model);
@@ -196,7 +195,7 @@ impl Work {
     }
 
     async fn add_agent(&mut self, params: CreateAgent, mode: Option<&str>) -> Result<AgentView> {
-        let name = required("name", &params.name)?;
+        let name = named(&params.name)?;
         let command = params.command.trim();
         if command.is_empty() {
             return Err(Refusal::validation(
@@ -260,13 +259,9 @@ fn blank_is_none(text: Option<String>) -> Option<String> {
     text.filter(|text| !text.trim().is_empty())
 }
 
-fn required(field: &str, text: &str) -> Result<String> {
-    let text = text.trim();
-    if text.is_empty() {
-        return Err(Refusal::validation(format!("{field} is required")).into());
-    }
-    check_length(field, text, MAX_NAME)?;
-    Ok(text.to_owned())
+fn named(name: &str) -> Result<String> {
+    let what_for = "call the agent or profile something";
+    Ok(domain::name::check("name", name, MAX_NAME, what_for)?)
 }
 
 fn taken(error: StoreError, what: &str) -> BoardError {

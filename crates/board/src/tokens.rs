@@ -6,7 +6,6 @@ use domain::digest::{hex, sha256_hex};
 use domain::error::Refusal;
 use domain::ids::{TokenId, WorkspaceId};
 use domain::operator::{NewToken, TokenView, TokenWorkspace};
-use domain::question::check_length;
 use rand::TryRng;
 
 /// Tells our tokens apart in logs of other programs and in secret scanners.
@@ -65,13 +64,8 @@ impl Board {
         workspaces: Option<&[WorkspaceId]>,
     ) -> Result<NewToken> {
         actor.require_operator()?;
-        let name = name.trim();
-        if name.is_empty() {
-            return Err(
-                Refusal::validation("name is required: say which client the token is for").into(),
-            );
-        }
-        check_length("name", name, 120)?;
+        let what_for = "say which client the token is for";
+        let name = &domain::name::check("name", name, 120, what_for)?;
         let (id, token) = (TokenId::new(), generate());
         let mut work = self.begin().await?;
         let now = work.now;

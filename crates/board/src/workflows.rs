@@ -200,12 +200,12 @@ pub(crate) async fn check_profile(db: &mut Snapshot, profile: Option<ProfileId>)
 }
 
 fn check_name(name: &str) -> Result<String> {
-    let name = name.trim();
-    if name.is_empty() {
-        return Err(Refusal::validation("name is required: call the workflow something").into());
-    }
-    check_length("name", name, MAX_NAME)?;
-    Ok(name.to_owned())
+    Ok(domain::name::check(
+        "name",
+        name,
+        MAX_NAME,
+        "call the workflow something",
+    )?)
 }
 
 fn check_description(description: &str) -> Result<String> {

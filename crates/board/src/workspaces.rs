@@ -6,7 +6,6 @@ use crate::{Actor, Board, Result};
 use domain::error::Refusal;
 use domain::event::{EventKind, NewEvent};
 use domain::ids::{WorkflowId, WorkspaceId};
-use domain::question::check_length;
 use domain::view::{WorkflowView, WorkspaceView};
 use domain::workflow::{Step, Workflow, kanban_steps};
 
@@ -37,11 +36,7 @@ impl Board {
         description: &str,
     ) -> Result<WorkspaceView> {
         actor.require_operator()?;
-        let name = name.trim();
-        if name.is_empty() {
-            return Err(Refusal::validation("name is required").into());
-        }
-        check_length("name", name, MAX_NAME)?;
+        let name = &domain::name::check("name", name, MAX_NAME, "call the workspace something")?;
         let mut work = self.begin().await?;
         let workspace = insert(&mut work, name, description.trim()).await?;
         work.commit().await?;

@@ -26,6 +26,7 @@ pub mod ids;
 pub mod job;
 pub mod message;
 pub mod moves;
+pub mod name;
 pub mod operator;
 pub mod params;
 pub mod permission;

@@ -2,7 +2,6 @@
 
 use crate::error::Refusal;
 use crate::ids::{OperatorId, TokenId, WorkspaceId};
-use crate::question::check_length;
 use crate::time::Timestamp;
 use serde::{Deserialize, Serialize};
 
@@ -69,17 +68,7 @@ pub struct NewToken {
 ///
 /// When it is empty, longer than [`MAX_NAME`], or holds what cannot be seen.
 pub fn check_name(name: &str) -> Result<String, Refusal> {
-    let name = name.trim();
-    if name.is_empty() {
-        return Err(Refusal::validation("name is required"));
-    }
-    check_length("name", name, MAX_NAME)?;
-    if name.chars().any(char::is_control) {
-        return Err(Refusal::validation(
-            "name holds characters that cannot be seen: use letters, digits and signs",
-        ));
-    }
-    Ok(name.to_owned())
+    crate::name::check("name", name, MAX_NAME, "say what to sign in with")
 }
 
 /// The form in which names are compared: whoever signs in may type it in any case.

@@ -120,19 +120,10 @@ pub const MAX_NAME: usize = 120;
 
 /// Checks a name: one line of at most [`MAX_NAME`] code points. Gives it trimmed; a blank one is none.
 pub fn check_name(name: &str) -> Result<Option<String>, Refusal> {
-    let name = name.trim();
-    let length = name.chars().count();
-    if length > MAX_NAME {
-        return Err(Refusal::validation(format!(
-            "the name has {length} characters and may have {MAX_NAME}"
-        )));
+    if name.trim().is_empty() {
+        return Ok(None);
     }
-    if name.chars().any(char::is_control) {
-        return Err(Refusal::validation(
-            "the name must be a single line without control characters",
-        ));
-    }
-    Ok((!name.is_empty()).then(|| name.to_owned()))
+    crate::name::check("name", name, MAX_NAME, "call the session something").map(Some)
 }
 
 /// Which of the sessions that are left becomes primary when the primary one is gone: the newest that can still be talked to,

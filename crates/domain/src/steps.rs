@@ -2,8 +2,8 @@
 
 use crate::error::Refusal;
 use crate::ids::{StepId, WorkflowId};
+use crate::name;
 use crate::params::UpdateStep;
-use crate::question::check_length;
 use crate::wip::check_feeder;
 use crate::workflow::{CompleteAction, MoveAction, StageType, Step, StepEvents};
 
@@ -45,14 +45,9 @@ pub fn blank(id: StepId, workflow_id: WorkflowId) -> Step {
 pub fn changed(step: &Step, change: &UpdateStep, steps: &[Step]) -> Result<Step, Refusal> {
     let mut step = step.clone();
     if let Some(name) = &change.name {
-        name.trim().clone_into(&mut step.name);
+        step.name.clone_from(name);
     }
-    if step.name.is_empty() {
-        return Err(Refusal::validation(
-            "name is required: call the step something",
-        ));
-    }
-    check_length("name", &step.name, MAX_NAME)?;
+    step.name = name::check("name", &step.name, MAX_NAME, "call the step something")?;
     if let Some(color) = &change.color {
         step.color = check_color(color)?;
     }

@@ -310,24 +310,18 @@ pub fn check_wish(wanted: TaskState, by_person: bool) -> Result<(), Refusal> {
 
 /// Checks a title: not blank, at most [`MAX_TITLE`] code points. Returns it trimmed.
 pub fn check_title(title: &str) -> Result<String, Refusal> {
-    let title = title.trim();
-    if title.is_empty() {
-        return Err(Refusal::validation(
-            "title is required: say in a few words what the task is",
-        ));
-    }
-    let length = title.chars().count();
+    let length = title.trim().chars().count();
     if length > MAX_TITLE {
         return Err(Refusal::validation(format!(
             "title has {length} characters and may have {MAX_TITLE}: shorten it and put the rest into the prompt"
         )));
     }
-    if title.chars().any(char::is_control) {
-        return Err(Refusal::validation(
-            "title must be a single line without control characters",
-        ));
-    }
-    Ok(title.to_owned())
+    crate::name::check(
+        "title",
+        title,
+        MAX_TITLE,
+        "say in a few words what the task is",
+    )
 }
 
 /// A title made by the system, cut to [`MAX_TITLE`] code points with one ellipsis.

@@ -505,6 +505,17 @@ pub async fn due(db: &mut Snapshot, now: Timestamp, limit: i64) -> Result<Vec<Jo
     .await
 }
 
+/// Jobs whose hint was repeated and that nobody has claimed since; they are due only in a while.
+pub async fn dispatched(db: &mut Snapshot, now: Timestamp, limit: i64) -> Result<Vec<Job>> {
+    list_where(
+        db,
+        "status = 'pending' and requeue_tries > 0 and next_retry_at > $1 order by next_retry_at, id limit $2",
+        now.millis(),
+        limit,
+    )
+    .await
+}
+
 /// Whether any job is due.
 pub async fn any_due(db: &mut Snapshot, now: Timestamp) -> Result<bool> {
     let row = sqlx::query(ANY_DUE)

@@ -35,10 +35,13 @@ use limits::Limits;
 use std::sync::Arc;
 use std::time::Duration;
 use stop::{Running, Stop};
-use tokio::sync::{Notify, Semaphore};
+use tokio::sync::{Notify, OnceCell, Semaphore};
 
 /// How often a worker's wait looks into the database: jobs become due without a wake-up.
 const LOOK: Duration = Duration::from_secs(1);
+
+/// Hints from before the start that are given out again.
+const MOST_RECALLED: i64 = 1_000;
 
 /// The jobs of a node. Cheap to clone.
 #[derive(Debug, Clone)]
@@ -48,6 +51,7 @@ pub struct Jobs {
     settings: Arc<JobsConfig>,
     seams: Arc<Seams>,
     hints: Arc<Hints>,
+    recalled: Arc<OnceCell<()>>,
     limits: Arc<Limits>,
     running: Arc<Running>,
     slots: Arc<Semaphore>,
@@ -66,6 +70,7 @@ impl Jobs {
             settings: Arc::new(settings),
             seams: Arc::new(seams),
             hints: Arc::default(),
+            recalled: Arc::default(),
             running: Arc::default(),
             freed: Arc::default(),
         }
@@ -193,6 +198,7 @@ impl Jobs {
     /// What a worker is to look at, waited for. While no hint is there, what is due by the database serves: hints may be lost.
     pub async fn next_hints(&self, wait: Duration) -> board::Result<Vec<Hint>> {
         let until = tokio::time::Instant::now() + wait;
+        self.recall_hints().await?;
         let mut wake = self.board.signals().subscribe(board::Topic::Jobs);
         loop {
             let changed = self.hints.changed();
@@ -213,6 +219,23 @@ impl Jobs {
                 () = tokio::time::sleep_until(look) => {}
             }
         }
+    }
+
+    /// Before the first hint is given out: those that a process before this one gave out or lost with its memory. A repeated hint
+    /// puts its job off for minutes, and nobody should wait for so long because a process was ended.
+    async fn recall_hints(&self) -> board::Result<()> {
+        self.recalled
+            .get_or_try_init(async || {
+                for hint in self.board.jobs_dispatched(MOST_RECALLED).await? {
+                    if let Err(error) = self.hints.submit(hint) {
+                        tracing::warn!(%error, "hints from before the start wait for their time");
+                        break;
+                    }
+                }
+                board::Result::Ok(())
+            })
+            .await?;
+        Ok(())
     }
 
     /// Ends a job; one that runs here is told at once.

@@ -139,7 +139,7 @@ fn create_tool() -> Tool {
                 "autopilot": {"type": "boolean", "description": AUTOPILOT},
                 "parent_id": {"type": "string", "description": "The task it is part of: a full UUID, or \"self\" for your own \
                                                                 task. Top level when left out."},
-                "workspace_id": {"type": "string", "format": "uuid", "description": "From the parent, or the only workspace, when left out."},
+                "workspace_id": {"type": "string", "format": "uuid", "description": "From the parent, or the oldest workspace, when left out."},
                 "workflow_id": {"type": "string", "format": "uuid", "description": "From the parent, or the workspace's first, when left out."},
                 "workflow_step_id": {"type": "string", "format": "uuid", "description": "A step of that workflow; for a subtask only together with \
                                                                        workflow_id. The usual one when left out."},

@@ -492,6 +492,24 @@ store::on_both_engines! {
         desk.server.stop().await;
     }
 
+    async fn a_hint_that_went_with_its_server_is_given_out_by_the_next(db: TestDb) {
+        let (db, clock) = (Arc::new(db), stepped());
+        let desk = Desk::with(db.clone(), by_workers(), clock.clone(), Seams::default()).await;
+        let queued = desk.dm("u", "hello").await;
+        desk.get("/api/ai/jobs/hints?wait=0").await;
+        desk.post("/api/ai/jobs/sweep", json!({})).await;
+        // A worker took it and is gone, and then the server went.
+        let lost = desk.get("/api/ai/jobs/hints?wait=0").await["hints"].clone();
+        assert_eq!(lost[0]["dispatch"], 1);
+        desk.server.stop().await;
+        let next = Desk::with(db, by_workers(), clock, Seams::default()).await;
+        assert_eq!(next.get("/api/ai/jobs/hints?wait=0").await["hints"], lost);
+        assert_eq!(next.get("/api/ai/jobs/hints?wait=0").await["hints"], json!([]), "once is enough");
+        let done = next.post("/api/ai/jobs/execute", json!({"jobId": queued["jobId"].to_string(), "dispatch": 1})).await;
+        assert_eq!(done["status"], "completed");
+        next.server.stop().await;
+    }
+
     // Proof 10, and who else may not come in.
     async fn no_key_and_no_wrong_key_lets_anybody_in(db: TestDb) {
         let empty = JobsConfig { internal_keys: vec![String::new()], bot_token: Some(String::new()), ..by_workers() };

@@ -77,7 +77,7 @@ pub fn Column(
                     aria-hidden="true"
                 ></span>
                 <h2 class="min-w-0 truncate text-13">{name}</h2>
-                <span class="text-12 text-muted" data-over=move || (limit.get() != 0 && count.get() > limit.get()).then_some("")>
+                <span class="board-count" data-over=move || (limit.get() != 0 && count.get() > limit.get()).then_some("")>
                     <span aria-hidden="true">
                         {move || match limit.get() {
                             0 => count.get().to_string(),

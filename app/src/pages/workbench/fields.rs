@@ -79,7 +79,7 @@ pub fn TitleField(
                         None => String::new(),
                     }}
                 </p>
-                <p id=help class="text-muted" data-over=move || (length.get() > MAX_TITLE).then_some("")>
+                <p id=help class="length-help" data-over=move || (length.get() > MAX_TITLE).then_some("")>
                     <span class="sr-only">{t!(locale, board.title_length)}</span>
                     {move || t!(locale, board.count_of, n = length.get(), most = MAX_TITLE)}
                 </p>

@@ -2,7 +2,7 @@
 
 use crate::{Board, Result};
 use domain::error::Refusal;
-use domain::job::view::{ConsentView, JobPage, JobTimeline, JobView};
+use domain::job::view::{ConsentView, Hint, HintKind, JobPage, JobTimeline, JobView};
 use domain::job::{Job, JobId, JobKey, JobStatus};
 use store::Snapshot;
 use store::job_views::{Filter, Place};
@@ -135,6 +135,22 @@ impl Board {
         Ok(due
             .into_iter()
             .map(|job| (job.id, job.correlation_id))
+            .collect())
+    }
+
+    /// The hints that were repeated and came to nothing so far: a queue that lost what it held is filled with them again.
+    pub async fn jobs_dispatched(&self, limit: i64) -> Result<Vec<Hint>> {
+        let mut db = self.snapshot().await?;
+        let now = self.clock.now();
+        let dispatched = store::jobs::dispatched(&mut db, now, limit).await?;
+        Ok(dispatched
+            .into_iter()
+            .map(|job| Hint {
+                kind: HintKind::JobDue,
+                job_id: Some(job.id),
+                correlation_id: Some(job.correlation_id),
+                dispatch: Some(job.dispatch_no),
+            })
             .collect())
     }
 }

@@ -177,10 +177,10 @@ store::on_both_engines! {
         assert_eq!(own.metadata.get("sender_task_id"), None);
     }
 
-    async fn with_several_workspaces_one_must_be_named(db: TestDb) {
+    async fn with_several_workspaces_the_oldest_is_the_default(db: TestDb) {
         let world = World::new(db).await;
         let other = world.board().workspace_create(&Actor::Operator, "Other", "").await.unwrap();
-        refused(world.create(titled("Task")).await, ErrorCode::Validation);
+        assert_eq!(world.create(titled("Task")).await.unwrap().task.workspace_id, world.workspace.id);
         let workflow = world.board().workflow_list(&Actor::Operator, other.id).await.unwrap()[0].workflow.id;
         let by_workflow = CreateTask { workflow_id: Some(workflow), ..titled("Task") };
         assert_eq!(world.create(by_workflow).await.unwrap().task.workspace_id, other.id);

@@ -1,6 +1,6 @@
 use crate::world::{UNICODE, World, assert_invariant, at, count, read, write};
 use domain::document::{Decision, Document, DocumentEntry, DocumentKey, StepDecision};
-use domain::ids::{DecisionId, DocumentId, SessionId, TaskId};
+use domain::ids::{DecisionId, DocumentId, SessionId, StepId, TaskId};
 use domain::plan::PlanAuthorKind;
 use store::documents::{decisions, delete, find, insert_decision, list, put};
 
@@ -8,7 +8,7 @@ fn key(text: &str) -> DocumentKey {
     text.parse().unwrap()
 }
 
-fn document(task: TaskId, key_text: &str) -> Document {
+pub(crate) fn document(task: TaskId, key_text: &str) -> Document {
     Document {
         entry: DocumentEntry {
             id: DocumentId::new(),
@@ -23,6 +23,18 @@ fn document(task: TaskId, key_text: &str) -> Document {
             updated_at: at(1),
         },
         content: UNICODE.to_owned(),
+    }
+}
+
+pub(crate) fn decision(task: TaskId, step: StepId) -> StepDecision {
+    StepDecision {
+        id: DecisionId::new(),
+        task_id: task,
+        step_id: step,
+        session_id: None,
+        decision: Decision::Approved,
+        reason: UNICODE.to_owned(),
+        created_at: at(0),
     }
 }
 
@@ -69,16 +81,14 @@ store::on_both_engines! {
     async fn decisions_are_kept_in_order_and_go_with_their_task(db: TestDb) {
         let world = World::new(&db).await;
         let task = world.add_task().await;
-        let decision = |millis, decision| StepDecision {
+        let yes = StepDecision { created_at: at(2), ..decision(task.id, world.steps[2].id) };
+        let no = StepDecision {
             id: DecisionId::new(),
-            task_id: task.id,
-            step_id: world.steps[2].id,
-            session_id: (millis == 1).then(SessionId::new),
-            decision,
-            reason: UNICODE.to_owned(),
-            created_at: at(millis),
+            session_id: Some(SessionId::new()),
+            decision: Decision::Rejected,
+            created_at: at(1),
+            ..yes.clone()
         };
-        let (no, yes) = (decision(1, Decision::Rejected), decision(2, Decision::Approved));
         write(&db.store, async |tx| {
             insert_decision(tx, &yes).await?;
             insert_decision(tx, &no).await

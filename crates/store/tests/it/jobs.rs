@@ -10,8 +10,9 @@ use serde_json::json;
 use std::collections::HashSet;
 use store::jobs::{
     ANY_DUE, Lease, NEXT_DUE, TO_CANCEL, any_due, claim, claim_all, claim_all_sql, claimable_sql,
-    due, end_runs, end_runs_sql, expired, find, find_by_correlation, find_by_unique_key, held_by,
-    insert, insert_all, next_claimable, next_due, prune, redact, renew, to_cancel, update,
+    dispatched, due, end_runs, end_runs_sql, expired, find, find_by_correlation,
+    find_by_unique_key, held_by, insert, insert_all, next_claimable, next_due, prune, redact,
+    renew, to_cancel, update,
 };
 use store::{Engine, Store, Write};
 
@@ -337,6 +338,24 @@ store::on_both_engines! {
         ] {
             assert!(execute(&db.store, &sql).await.is_err(), "{sql}");
         }
+    }
+
+    async fn what_was_hinted_at_and_not_taken_is_found_again(db: TestDb) {
+        let mut ids = Vec::new();
+        // Hinted at; never hinted at; due again already; taken.
+        for (n, (tries, due)) in [(1, 60), (0, 60), (1, 0), (1, 60)].into_iter().enumerate() {
+            let id = stored(&db.store, &job(&format!("u{n}"), &format!("aij_{n}"))).await.id;
+            let due = at(due).millis();
+            let sql = format!("update ai_jobs set requeue_tries = {tries}, next_retry_at = {due} where id = {id}");
+            execute(&db.store, &sql).await.unwrap();
+            ids.push(id);
+        }
+        take(&db.store, ids[3], None, at(60)).await.unwrap();
+        let found = async |limit| {
+            let rows = read(&db.store, async |db| dispatched(db, at(1), limit).await).await;
+            rows.into_iter().map(|job| job.id).collect::<Vec<_>>()
+        };
+        assert_eq!((found(9).await, found(0).await), (vec![ids[0]], vec![]));
     }
 
     async fn many_are_stored_taken_and_ended_by_one_statement_each(db: TestDb) {

@@ -216,6 +216,9 @@ async fn full_world(db: &TestDb) -> World {
         store::plans::insert_revision(tx, &crate::plans::revision(&plan, 1)).await?;
         store::walkthroughs::put(tx, &crate::walkthroughs::walkthrough(child.id, "W")).await?;
         store::reviews::put(tx, &crate::reviews::finding(child.id, "F")).await?;
+        store::documents::put(tx, &crate::documents::document(child.id, "notes")).await?;
+        let decision = crate::documents::decision(child.id, world.steps[0].id);
+        store::documents::insert_decision(tx, &decision).await?;
         let run = crate::runs::run_of(&session, domain::ids::TokenId::new());
         store::runs::insert(tx, &run).await?;
         store::events::append(tx, &NewEvent::new(EventKind::TaskCreated), now).await
