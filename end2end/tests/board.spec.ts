@@ -62,7 +62,8 @@ test("a permission is answered on the page and reaches the agent", async ({ page
 });
 
 test("what an agent says arrives without a reload, also after a lost connection", async ({ page, api, context, faults }) => {
-  faults.allow(/ERR_INTERNET_DISCONNECTED|Failed to load resource/);
+  // Whatever is on its way when the connection goes says so.
+  faults.allow(/ERR_INTERNET_DISCONNECTED|Failed to load resource|Failed to fetch/);
   const task = await createTask(api, { title: "Live", description: 'e2e:message("First words.")' });
   await page.goto(`/tasks/${task.id}`);
   await hydrated(page);

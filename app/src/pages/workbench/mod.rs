@@ -23,11 +23,12 @@ use crate::components::states::{ErrorState, Skeleton};
 use crate::error::AppError;
 use crate::i18n::{t, use_locale};
 use crate::keys::{Command, Commands};
-use crate::live::{Link, Topic, use_live};
+use crate::live::{Topic, use_live};
 use crate::paths;
 use crate::title::{NeedsOperator, PageTitle};
 use delete_task::DeleteTask;
 use domain::ids::TaskId;
+use leptos::leptos_dom::helpers::window_event_listener_untyped;
 use leptos::prelude::*;
 use leptos::task::spawn_local;
 use leptos_router::components::Outlet;
@@ -37,7 +38,7 @@ use new_task::NewTask;
 use search::Search;
 use std::time::Duration;
 
-/// After the feed is open: the page's dialogs are fetched when it has settled, so that they open at once.
+/// After the page: its dialogs are fetched when it has settled, so that they open at once.
 const DIALOGS_AFTER: Duration = Duration::from_secs(2);
 
 /// The layout.
@@ -111,12 +112,10 @@ fn Loaded(view: Board, asks: Asks) -> impl IntoView {
         revision
     });
 
-    Effect::new(move |had: Option<bool>| {
-        let open = live.link() == Link::Open;
-        if open && had != Some(true) {
-            set_timeout(fetch_dialogs_if_online, DIALOGS_AFTER);
-        }
-        open
+    Effect::new(|_| {
+        set_timeout(fetch_dialogs_if_online, DIALOGS_AFTER);
+        let online = window_event_listener_untyped("online", |_| fetch_dialogs_if_online());
+        on_cleanup(move || online.remove());
     });
 
     let location = use_location();
@@ -165,7 +164,7 @@ fn Loaded(view: Board, asks: Asks) -> impl IntoView {
     }
 }
 
-/// Whoever is offline by now fetches them when the feed is open again; whoever opens a dialog earlier fetches it then.
+/// Whoever is offline by now fetches them when that is over; whoever opens a dialog earlier fetches it then.
 fn fetch_dialogs_if_online() {
     if window().navigator().on_line() {
         spawn_local(async { fetch_dialogs().await.unwrap_or_default() });
