@@ -46,6 +46,7 @@ mod plans;
 mod prompts;
 mod questions;
 mod queue;
+mod random;
 mod reach;
 mod receipts;
 mod recovery;

@@ -3,13 +3,13 @@
 //! Whoever commits only leaves a mark; one task a node says it to the others, and marks that are left meanwhile go together. A
 //! transaction never waits for that. A wake-up that is lost costs time and nothing else: all look by the clock too.
 
-use crate::{Board, Signals, Topic};
+use crate::random::random;
+use crate::signals::{TOLD, letter};
+use crate::{Board, Signals};
 use domain::digest;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 use store::{Hearing, Store};
-use tokio::sync::Notify;
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, sleep_until};
 
@@ -17,44 +17,6 @@ use tokio::time::{Instant, sleep_until};
 const BETWEEN_WORDS: Duration = Duration::from_millis(5);
 /// The wait after the database did not answer.
 const AFTER_ERROR: Duration = Duration::from_secs(1);
-/// What other nodes are told of. They learn of the rest from the event log.
-const TOLD: [Topic; 2] = [Topic::Events, Topic::Jobs];
-
-/// What the other nodes are still to be told.
-#[derive(Debug, Default)]
-pub(crate) struct Marks {
-    left: [AtomicBool; TOLD.len()],
-    some: Notify,
-}
-
-impl Marks {
-    pub(crate) fn leave(&self, topic: Topic) {
-        if let Some(place) = TOLD.iter().position(|told| *told == topic) {
-            self.left[place].store(true, Ordering::Release);
-            self.some.notify_one();
-        }
-    }
-
-    /// The topics that were marked, as a letter each.
-    fn take(&self) -> String {
-        TOLD.iter()
-            .zip(&self.left)
-            .filter(|(_, left)| left.swap(false, Ordering::AcqRel))
-            .map(|(topic, _)| letter(*topic))
-            .collect()
-    }
-}
-
-const fn letter(topic: Topic) -> char {
-    match topic {
-        Topic::Events => 'e',
-        Topic::Effects => 'f',
-        Topic::Clarifications => 'c',
-        Topic::Turns => 't',
-        Topic::Jobs => 'j',
-    }
-}
-
 /// Being one of several nodes; it ends when this is dropped.
 #[derive(Debug)]
 pub struct Joined(Vec<JoinHandle<()>>);
@@ -74,7 +36,7 @@ impl Board {
         let Some(hearing) = self.store.hear().await? else {
             return Ok(Joined(Vec::new()));
         };
-        let name: Arc<str> = digest::hex(&crate::jobs::random::<8>()?).into();
+        let name: Arc<str> = digest::hex(&random::<8>()?).into();
         let (signals, store) = (self.signals.clone(), self.store.clone());
         Ok(Joined(vec![
             tokio::spawn(say(store.clone(), signals.clone(), name.clone())),
@@ -87,7 +49,7 @@ impl Board {
 async fn say(store: Store, signals: Signals, name: Arc<str>) {
     let marks = signals.marks();
     loop {
-        marks.some.notified().await;
+        marks.left().await;
         let topics = marks.take();
         if topics.is_empty() {
             continue;

@@ -2,8 +2,9 @@
 //!
 //! A waiter takes its receiver before it asks the database, so that nothing that commits in between is missed.
 
-use crate::nodes::Marks;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use tokio::sync::Notify;
 use tokio::sync::watch;
 
 /// What one may wait for.
@@ -19,6 +20,50 @@ pub enum Topic {
     Turns,
     /// Something happened to an AI job.
     Jobs,
+}
+
+/// What other nodes are told of. They learn of the rest from the event log.
+pub(crate) const TOLD: [Topic; 2] = [Topic::Events, Topic::Jobs];
+
+/// What the other nodes are still to be told.
+#[derive(Debug, Default)]
+pub(crate) struct Marks {
+    left: [AtomicBool; TOLD.len()],
+    some: Notify,
+}
+
+impl Marks {
+    pub(crate) fn leave(&self, topic: Topic) {
+        if let Some(place) = TOLD.iter().position(|told| *told == topic) {
+            self.left[place].store(true, Ordering::Release);
+            self.some.notify_one();
+        }
+    }
+
+    /// Until a mark is left.
+    pub(crate) async fn left(&self) {
+        self.some.notified().await;
+    }
+
+    /// The topics that were marked, as a letter each.
+    pub(crate) fn take(&self) -> String {
+        TOLD.iter()
+            .zip(&self.left)
+            .filter(|(_, left)| left.swap(false, Ordering::AcqRel))
+            .map(|(topic, _)| letter(*topic))
+            .collect()
+    }
+}
+
+/// By which a topic is named among nodes.
+pub(crate) const fn letter(topic: Topic) -> char {
+    match topic {
+        Topic::Events => 'e',
+        Topic::Effects => 'f',
+        Topic::Clarifications => 'c',
+        Topic::Turns => 't',
+        Topic::Jobs => 'j',
+    }
 }
 
 /// The wake-ups of one process.

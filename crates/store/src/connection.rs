@@ -12,7 +12,7 @@
 //! commit (`group`).
 
 use crate::group::{Turn, Writers};
-use crate::wakeups::Wakeups;
+use crate::wakeups::{Hearing, Wakeups};
 use crate::{Engine, Result, StoreError, migrations};
 use sqlx::any::{AnyConnectOptions, AnyPoolOptions};
 use sqlx::postgres::PgConnectOptions;
@@ -223,8 +223,20 @@ impl Store {
         Ok(())
     }
 
-    pub(crate) const fn wakeups(&self) -> Option<&Wakeups> {
-        self.wakeups.as_ref()
+    /// Says a word to all nodes on this database. On SQLite there is no other.
+    pub async fn say(&self, word: &str) -> Result<()> {
+        match &self.wakeups {
+            Some(wakeups) => wakeups.say(word).await,
+            None => Ok(()),
+        }
+    }
+
+    /// Begins to hear what nodes on this database say; nothing on SQLite, where there is no other.
+    pub async fn hear(&self) -> Result<Option<Hearing>> {
+        match &self.wakeups {
+            Some(wakeups) => wakeups.hear().await.map(Some),
+            None => Ok(None),
+        }
     }
 
     /// Closes all connections; on SQLite this folds the log back into the file.

@@ -4,7 +4,7 @@
 //! A word is sent outside of the transactions that it tells of. Inside, it would have all commits of the server wait for one
 //! another, since Postgres puts notifications into one order.
 
-use crate::{Result, Store};
+use crate::Result;
 use sqlx::PgPool;
 use sqlx::postgres::{PgConnectOptions, PgListener, PgPoolOptions};
 
@@ -24,6 +24,21 @@ impl Wakeups {
         )
     }
 
+    pub(crate) async fn say(&self, word: &str) -> Result<()> {
+        sqlx::query("select pg_notify($1, $2)")
+            .bind(CHANNEL)
+            .bind(word)
+            .execute(&self.0)
+            .await?;
+        Ok(())
+    }
+
+    pub(crate) async fn hear(&self) -> Result<Hearing> {
+        let mut listener = PgListener::connect_with(&self.0).await?;
+        listener.listen(CHANNEL).await?;
+        Ok(Hearing(listener))
+    }
+
     pub(crate) async fn close(&self) {
         self.0.close().await;
     }
@@ -32,30 +47,6 @@ impl Wakeups {
 /// Hears what nodes say, this one included.
 #[derive(Debug)]
 pub struct Hearing(PgListener);
-
-impl Store {
-    /// Says a word to all nodes on this database. On SQLite there is no other.
-    pub async fn say(&self, word: &str) -> Result<()> {
-        if let Some(Wakeups(pool)) = self.wakeups() {
-            sqlx::query("select pg_notify($1, $2)")
-                .bind(CHANNEL)
-                .bind(word)
-                .execute(pool)
-                .await?;
-        }
-        Ok(())
-    }
-
-    /// Begins to hear what nodes on this database say; nothing on SQLite, where there is no other.
-    pub async fn hear(&self) -> Result<Option<Hearing>> {
-        let Some(Wakeups(pool)) = self.wakeups() else {
-            return Ok(None);
-        };
-        let mut listener = PgListener::connect_with(pool).await?;
-        listener.listen(CHANNEL).await?;
-        Ok(Some(Hearing(listener)))
-    }
-}
 
 impl Hearing {
     /// The next word; `None` when words may have been missed, since the connection was lost and made again.

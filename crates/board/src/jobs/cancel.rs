@@ -1,6 +1,6 @@
 //! A person ends a job, or has it done again.
 
-use super::intake::{Accepted, New};
+use super::outcome::{Accepted, New};
 use super::views::load;
 use crate::transition::Work;
 use crate::{Board, Result};

@@ -1,9 +1,9 @@
 //! Taking a job, keeping it, and noticing that it is lost.
 
-use super::intake::random;
 use super::line::{Ask, Got, lost};
-use super::run::Held;
+use super::outcome::{Claimed, Held};
 use super::transition::by_executor;
+use crate::random::random;
 use crate::transition::Work;
 use crate::{Board, BoardError, Result};
 use domain::digest;
@@ -149,10 +149,6 @@ pub(super) fn is_held(row: &Job, job: &Job) -> bool {
         && row.lease_token.is_some()
         && row.lease_token == job.lease_token
 }
-
-/// Jobs that a worker took together.
-#[derive(Debug)]
-pub(super) struct Claimed(pub(super) Vec<Job>);
 
 impl Work {
     async fn claim(

@@ -1,36 +1,16 @@
 //! A message becomes a job: once, however often it is handed in.
 
 use super::line::{Ask, Got, lost};
+use super::outcome::{Accepted, New};
+use crate::random::random;
 use crate::transition::Work;
-use crate::{Board, BoardError, Result};
-use domain::error::{ErrorCode, Refusal};
+use crate::{Board, Result};
+use domain::error::Refusal;
 use domain::job::event::{JobEventType, NewJobEvent};
 use domain::job::intake::{CorrelationId, DEADLINE_MS, Intake};
 use domain::job::row::JobMetadata;
 use domain::job::{Job, JobId, JobStatus, Phase};
-use rand::TryRng;
 use serde_json::json;
-
-/// A job that is stored.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Accepted {
-    /// Its number.
-    pub job_id: JobId,
-    /// What the user is told.
-    pub correlation_id: String,
-    /// The message had a job already; this is it.
-    pub duplicate: bool,
-}
-
-/// A message that is to become a job.
-#[derive(Debug, Clone)]
-pub(super) struct New {
-    pub(super) intake: Intake,
-    /// Whether a place for the hint was had.
-    pub(super) hint: std::result::Result<(), String>,
-    /// The job that is done again as this one.
-    pub(super) retry_of: Option<JobId>,
-}
 
 impl New {
     pub(super) const fn hinted(intake: Intake) -> Self {
@@ -185,18 +165,4 @@ fn submitted(job: &Job, hint: std::result::Result<(), String>) -> NewJobEvent {
         Err(error) => NewJobEvent::new(JobEventType::QueueSubmitFailed, job.source.clone())
             .with(json!({"error": error})),
     }
-}
-
-/// Random bytes of the operating system.
-pub(crate) fn random<const N: usize>() -> Result<[u8; N]> {
-    let mut bytes = [0; N];
-    rand::rngs::SysRng
-        .try_fill_bytes(&mut bytes)
-        .map_err(|_error| {
-            BoardError::Refused(Refusal::new(
-                ErrorCode::Internal,
-                "the operating system gave no random bytes: try again",
-            ))
-        })?;
-    Ok(bytes)
 }

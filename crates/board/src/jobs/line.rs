@@ -6,9 +6,7 @@
 //! transaction that is under way. Everybody is told after the commit. When a transaction fails, each of those in it is served once
 //! more alone, so that nobody fails for another's sake.
 
-use super::claim::Claimed;
-use super::intake::{Accepted, New};
-use super::run::Held;
+use super::outcome::{Accepted, Claimed, Held, New};
 use crate::transition::Work;
 use crate::{Board, BoardError, Result};
 use domain::error::{ErrorCode, Refusal};

@@ -2,6 +2,7 @@
 
 use super::consent::new_confirmation;
 use super::line::{Ask, Got, lost};
+use super::outcome::Held;
 use super::transition::{by_executor, pieces};
 use crate::{Board, Result};
 use domain::job::retry::{self, RetryDecision, RetryFacts};
@@ -12,16 +13,6 @@ use domain::job::{
 use domain::time::Timestamp;
 use serde_json::json;
 use store::Write;
-
-/// Whether a report was taken.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[must_use]
-pub enum Held {
-    /// It is written.
-    Yes,
-    /// The lease is lost: nothing was written, and nothing more is to be done.
-    Lost,
-}
 
 /// What became of a run that failed.
 #[derive(Debug, Clone, PartialEq)]

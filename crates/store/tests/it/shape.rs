@@ -168,8 +168,7 @@ fn plain(index: &str) -> String {
         .replace("::text", "")
         // How Postgres writes a list.
         .replace("= any (array[", "in (")
-        .replace(']', "")
-        .replace('"', "");
+        .replace([']', '"'], "");
     text.split(|c: char| c.is_whitespace() || c == '(' || c == ')')
         .filter(|word| !word.is_empty())
         .collect::<Vec<_>>()
