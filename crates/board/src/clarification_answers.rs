@@ -38,8 +38,9 @@ use std::time::Duration;
 use tokio::sync::watch;
 
 impl Board {
-    /// The operator's answer, or skip, from the page or through an outside client. The first one wins; a later one gets `claimed: false` and what was recorded. An answer that
-    /// must be brought to the agent as a prompt of its own returns when the agent has taken it.
+    /// The operator's answer, or skip, from the page or through an outside client. The first one wins; a later one gets
+    /// `claimed: false` and what was recorded. An answer that must be brought to the agent as a prompt of its own returns when the
+    /// agent has taken it.
     pub async fn clarification_respond(
         &self,
         actor: &Actor,

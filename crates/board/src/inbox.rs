@@ -2,10 +2,9 @@
 
 use crate::clarifications;
 use crate::permissions;
-use crate::reach::{scope, within};
+use crate::reach::{known_workspace, scope};
 use crate::{Actor, Board, Result};
 use domain::clarification::{Clarification, Cursor};
-use domain::error::Refusal;
 use domain::ids::TaskId;
 use domain::params::ListQuestions;
 use domain::question::Question;
@@ -79,10 +78,7 @@ impl Board {
         let limit = params.limit.unwrap_or(USUAL_PAGE).clamp(1, MAX_PAGE);
         let mut db = self.snapshot().await?;
         if let Some(workspace) = params.workspace_id {
-            within(&mut db, actor, workspace, "workspace").await?;
-            if store::workspaces::find(&mut db, workspace).await?.is_none() {
-                return Err(Refusal::not_found("workspace").into());
-            }
+            known_workspace(&mut db, actor, workspace).await?;
         }
         let filter = PendingFilter {
             workspaces: match params.workspace_id {

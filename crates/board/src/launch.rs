@@ -108,7 +108,7 @@ impl Board {
         } else {
             let now = work.now;
             store::tokens::revoke_session(&mut work.tx, session.id, now).await?;
-            let token = crate::tokens::generate();
+            let token = crate::tokens::generate()?;
             let hash = domain::digest::sha256_hex(&token);
             store::tokens::insert_session(&mut work.tx, &hash, task.id, session.id, now).await?;
             Some(token)

@@ -2,8 +2,10 @@
 
 use crate::{Actor, BoardError, Result, Settings};
 use domain::error::Refusal;
-use domain::ids::{TaskId, WorkspaceId};
+use domain::ids::{TaskId, WorkflowId, WorkspaceId};
 use domain::task::{Purpose, Task};
+use domain::view::WorkspaceView;
+use domain::workflow::Workflow;
 use store::Snapshot;
 
 /// The task, when the actor may see and write what belongs to it: the operator always, an agent within its task's workspace
@@ -68,6 +70,29 @@ pub(crate) async fn known_task(db: &mut Snapshot, actor: &Actor, id: TaskId) -> 
     Ok(task)
 }
 
+/// A workspace that must be there for whoever calls.
+pub(crate) async fn known_workspace(
+    db: &mut Snapshot,
+    actor: &Actor,
+    id: WorkspaceId,
+) -> Result<WorkspaceView> {
+    within(db, actor, id, "workspace").await?;
+    let found = store::workspaces::find(db, id).await?;
+    Ok(found.ok_or_else(|| Refusal::not_found("workspace"))?)
+}
+
+/// A workflow that must be there for whoever calls.
+pub(crate) async fn known_workflow(
+    db: &mut Snapshot,
+    actor: &Actor,
+    id: WorkflowId,
+) -> Result<Workflow> {
+    let found = store::workflows::find(db, id).await?;
+    let workflow = found.ok_or_else(|| Refusal::not_found("workflow"))?;
+    within(db, actor, workflow.workspace_id, "workflow").await?;
+    Ok(workflow)
+}
+
 /// Refuses who may not set the board up: the operator may, outside clients do it for one, and an agent may in a session that an
 /// operator began for it. Answers the workspace to which such a session is bound.
 pub(crate) async fn may_configure(db: &mut Snapshot, actor: &Actor) -> Result<Option<WorkspaceId>> {
@@ -104,9 +129,8 @@ pub(crate) async fn configures(
         }
         return Ok(());
     };
-    within(db, actor, workspace, "workspace").await?;
-    let foreign = bound.is_some_and(|own| own != workspace);
-    if foreign || store::workspaces::find(db, workspace).await?.is_none() {
+    known_workspace(db, actor, workspace).await?;
+    if bound.is_some_and(|own| own != workspace) {
         return Err(Refusal::not_found("workspace").into());
     }
     Ok(())

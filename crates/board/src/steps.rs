@@ -8,9 +8,9 @@ use domain::error::{ErrorCode, Refusal};
 use domain::ids::{StepId, WorkflowId};
 use domain::params::{CreateStep, UpdateStep};
 use domain::question::{MAX_CONTEXT, check_length};
-use domain::steps::{MAX_STEPS, blank, changed, check_empty, check_order, placed, without_ways_to};
+use domain::steps::{MAX_STEPS, changed, check_empty, check_order, placed, without_ways_to};
 use domain::time::Timestamp;
-use domain::workflow::{Step, Workflow};
+use domain::workflow::{Step, Workflow, blank};
 use serde::{Deserialize, Serialize};
 use store::workflows::StepSignal;
 

@@ -2,7 +2,7 @@
 
 use crate::messages::sender_metadata;
 use crate::prompts::NewPrompt;
-use crate::reach::{depth_limit, known_task, scope, within};
+use crate::reach::{depth_limit, known_task, known_workflow, known_workspace, scope, within};
 use crate::transition::{Work, load_session, load_task};
 use crate::{Actor, Board, Result, Settings};
 use domain::agent::check_autopilot;
@@ -90,15 +90,10 @@ impl Board {
         };
         let mut db = self.snapshot().await?;
         if let Some(id) = params.workspace_id {
-            within(&mut db, actor, id, "workspace").await?;
-            if store::workspaces::find(&mut db, id).await?.is_none() {
-                return Err(Refusal::not_found("workspace").into());
-            }
+            known_workspace(&mut db, actor, id).await?;
         }
         if let Some(id) = params.workflow_id {
-            let found = store::workflows::find(&mut db, id).await?;
-            let found = found.ok_or_else(|| Refusal::not_found("workflow"))?;
-            within(&mut db, actor, found.workspace_id, "workflow").await?;
+            known_workflow(&mut db, actor, id).await?;
         }
         let mut tasks = store::views::tasks(&mut db, &filter).await?;
         if let Some(reached) = scope(&mut db, actor).await? {
@@ -577,17 +572,11 @@ impl Work {
             };
         }
         if let Some(given) = params.workspace_id {
-            within(&mut self.tx, actor, given, "workspace").await?;
-            return match store::workspaces::find(&mut self.tx, given).await? {
-                Some(workspace) => Ok(workspace.id),
-                None => Err(Refusal::not_found("workspace").into()),
-            };
+            return Ok(known_workspace(&mut self.tx, actor, given).await?.id);
         }
         if let Some(workflow) = params.workflow_id {
-            let found = store::workflows::find(&mut self.tx, workflow).await?;
-            let found = found.ok_or_else(|| Refusal::not_found("workflow"))?;
-            within(&mut self.tx, actor, found.workspace_id, "workflow").await?;
-            return Ok(found.workspace_id);
+            let workflow = known_workflow(&mut self.tx, actor, workflow).await?;
+            return Ok(workflow.workspace_id);
         }
         let mut known = store::workspaces::list(&mut self.tx).await?;
         if let Some(reached) = scope(&mut self.tx, actor).await? {

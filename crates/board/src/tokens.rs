@@ -1,24 +1,19 @@
 //! Tokens: random, shown once, kept as hashes. The hash is what is compared, so a comparison cannot leak the token.
 
+use crate::random::random;
 use crate::transition::Work;
 use crate::{Actor, Board, Result};
 use domain::digest::{hex, sha256_hex};
 use domain::error::Refusal;
 use domain::ids::{TokenId, WorkspaceId};
 use domain::operator::{NewToken, TokenView, TokenWorkspace};
-use rand::TryRng;
 
 /// Tells our tokens apart in logs of other programs and in secret scanners.
 const PREFIX: &str = "fd_";
 
 /// A new token with 256 random bits.
-pub(crate) fn generate() -> String {
-    let mut bytes = [0u8; 32];
-    // The operating system's generator; without it nothing secret can be made, and a panic at start is right.
-    rand::rngs::SysRng
-        .try_fill_bytes(&mut bytes)
-        .expect("the operating system has a random generator");
-    format!("{PREFIX}{}", hex(&bytes))
+pub(crate) fn generate() -> Result<String> {
+    Ok(format!("{PREFIX}{}", hex(&random::<32>()?)))
 }
 
 /// How often the use of a token is written down, in milliseconds: a write each call would cost more than the call.
@@ -66,7 +61,7 @@ impl Board {
         actor.require_operator()?;
         let what_for = "say which client the token is for";
         let name = &domain::name::check("name", name, 120, what_for)?;
-        let (id, token) = (TokenId::new(), generate());
+        let (id, token) = (TokenId::new(), generate()?);
         let mut work = self.begin().await?;
         let now = work.now;
         store::tokens::insert_access(&mut work.tx, id, name, &sha256_hex(&token), now).await?;

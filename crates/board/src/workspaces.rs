@@ -1,9 +1,8 @@
 //! Workspaces and workflows.
 
-use crate::reach::{scope, within};
+use crate::reach::{known_workflow, known_workspace, scope};
 use crate::transition::Work;
 use crate::{Actor, Board, Result};
-use domain::error::Refusal;
 use domain::event::{EventKind, NewEvent};
 use domain::ids::{WorkflowId, WorkspaceId};
 use domain::view::{WorkflowView, WorkspaceView};
@@ -60,10 +59,7 @@ impl Board {
         workspace: WorkspaceId,
     ) -> Result<Vec<WorkflowView>> {
         let mut db = self.snapshot().await?;
-        within(&mut db, actor, workspace, "workspace").await?;
-        if store::workspaces::find(&mut db, workspace).await?.is_none() {
-            return Err(Refusal::not_found("workspace").into());
-        }
+        known_workspace(&mut db, actor, workspace).await?;
         let mut views = Vec::new();
         for workflow in store::workflows::list(&mut db, workspace)
             .await?
@@ -79,10 +75,7 @@ impl Board {
     /// One workflow with its steps.
     pub async fn workflow_get(&self, actor: &Actor, id: WorkflowId) -> Result<WorkflowView> {
         let mut db = self.snapshot().await?;
-        let workflow = store::workflows::find(&mut db, id)
-            .await?
-            .ok_or_else(|| Refusal::not_found("workflow"))?;
-        within(&mut db, actor, workflow.workspace_id, "workflow").await?;
+        let workflow = known_workflow(&mut db, actor, id).await?;
         let steps = store::workflows::steps(&mut db, id).await?;
         Ok(WorkflowView { workflow, steps })
     }

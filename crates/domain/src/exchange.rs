@@ -7,8 +7,8 @@
 use crate::error::Refusal;
 use crate::ids::{ProfileId, StepId, WorkflowId};
 use crate::params::UpdateStep;
-use crate::steps::{MAX_STEPS, blank, changed};
-use crate::workflow::{StageType, Step, StepEvents, Workflow};
+use crate::steps::{MAX_STEPS, changed};
+use crate::workflow::{StageType, Step, StepEvents, Workflow, blank};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 

@@ -1,11 +1,11 @@
 //! Setting up the steps of a workflow: what a step may be changed to, where a new one goes, and what goes with one that is removed.
 
 use crate::error::Refusal;
-use crate::ids::{StepId, WorkflowId};
+use crate::ids::StepId;
 use crate::name;
 use crate::params::UpdateStep;
 use crate::wip::check_feeder;
-use crate::workflow::{CompleteAction, MoveAction, StageType, Step, StepEvents};
+use crate::workflow::{CompleteAction, MoveAction, Step, StepEvents};
 
 /// Longest name of a step, in code points.
 pub const MAX_NAME: usize = 60;
@@ -13,30 +13,6 @@ pub const MAX_NAME: usize = 60;
 pub const MAX_STEPS: usize = 50;
 /// Longest word for a colour.
 const MAX_COLOR: usize = 32;
-
-/// A step of which nothing was said yet: a plain column that cards may be dragged to.
-#[must_use]
-pub fn blank(id: StepId, workflow_id: WorkflowId) -> Step {
-    Step {
-        id,
-        workflow_id,
-        name: String::new(),
-        position: 0,
-        color: "neutral".to_owned(),
-        prompt: String::new(),
-        events: StepEvents::default(),
-        allow_manual_move: true,
-        is_start_step: false,
-        show_in_command_panel: true,
-        auto_archive_after_hours: 0,
-        agent_profile_id: None,
-        wip_limit: 0,
-        pull_from_step_id: None,
-        stage_type: StageType::Custom,
-        auto_advance_requires_signal: false,
-        cancel_triggers_turn_complete: false,
-    }
-}
 
 /// A step as a change makes it. `steps` are all of its workflow, itself among them. Its place is another matter: see [`placed`].
 ///
@@ -214,7 +190,8 @@ pub fn without_ways_to(gone: StepId, steps: &[Step]) -> Vec<Step> {
 mod tests {
     use super::*;
     use crate::error::ErrorCode;
-    use crate::workflow::{EnterAction, kanban_steps};
+    use crate::ids::WorkflowId;
+    use crate::workflow::{EnterAction, StageType, blank, kanban_steps};
 
     fn kanban() -> Vec<Step> {
         kanban_steps(WorkflowId::new())

@@ -313,15 +313,15 @@ pub fn last_step(steps: &[Step]) -> Option<&Step> {
     steps.iter().max_by_key(|s| s.position)
 }
 
-/// The steps of the built-in Kanban workflow (task-domain 1.3).
+/// A step of which nothing was said yet: a plain column that cards may be dragged to.
 #[must_use]
-pub fn kanban_steps(workflow_id: WorkflowId) -> Vec<Step> {
-    let step = |position: i64, name: &str, color: &str, stage_type: StageType| Step {
-        id: StepId::new(),
+pub fn blank(id: StepId, workflow_id: WorkflowId) -> Step {
+    Step {
+        id,
         workflow_id,
-        name: name.to_owned(),
-        position,
-        color: color.to_owned(),
+        name: String::new(),
+        position: 0,
+        color: "neutral".to_owned(),
         prompt: String::new(),
         events: StepEvents::default(),
         allow_manual_move: true,
@@ -331,9 +331,21 @@ pub fn kanban_steps(workflow_id: WorkflowId) -> Vec<Step> {
         agent_profile_id: None,
         wip_limit: 0,
         pull_from_step_id: None,
-        stage_type,
+        stage_type: StageType::Custom,
         auto_advance_requires_signal: false,
         cancel_triggers_turn_complete: false,
+    }
+}
+
+/// The steps of the built-in Kanban workflow (task-domain 1.3).
+#[must_use]
+pub fn kanban_steps(workflow_id: WorkflowId) -> Vec<Step> {
+    let step = |position: i64, name: &str, color: &str, stage_type: StageType| Step {
+        name: name.to_owned(),
+        position,
+        color: color.to_owned(),
+        stage_type,
+        ..blank(StepId::new(), workflow_id)
     };
     let mut backlog = step(0, "Backlog", "neutral", StageType::Work);
     let mut in_progress = step(1, "In Progress", "running", StageType::Work);

@@ -1,12 +1,12 @@
 //! Tools by which an outside client sees and answers what waits for the operator. The first answer wins, wherever it comes from.
 
-use super::tool::{Call, Hints, Outcome, Tool, optional_id, required_id, to_json};
+use super::tool::{Call, Hints, Outcome, Tool, optional_id, required_id, to_json, uuid};
 use domain::clarification::{AnswerItem, ClarificationAnswer};
 use domain::error::Refusal;
 use domain::params::{ListQuestions, ResolvePermission};
 use domain::time::Timestamp;
 use serde::Deserialize;
-use serde_json::{Value, json};
+use serde_json::json;
 
 pub(super) fn tools() -> Vec<Tool> {
     vec![
@@ -50,10 +50,6 @@ pub(super) fn tools() -> Vec<Tool> {
             run: |call| Box::pin(resolve(call)),
         },
     ]
-}
-
-fn uuid(description: &str) -> Value {
-    json!({"type": "string", "format": "uuid", "description": description})
 }
 
 fn list_questions_tool() -> Tool {

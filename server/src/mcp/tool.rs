@@ -158,6 +158,11 @@ impl Ready {
     }
 }
 
+/// The schema of an id.
+pub(super) fn uuid(description: &str) -> Value {
+    json!({"type": "string", "format": "uuid", "description": description})
+}
+
 fn object(schema: Value) -> JsonObject {
     match schema {
         Value::Object(schema) => schema,

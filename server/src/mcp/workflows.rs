@@ -1,6 +1,6 @@
 //! Tools that set workflows and their steps up.
 
-use super::tool::{Call, Hints, Outcome, Tool, required_id, to_json};
+use super::tool::{Call, Hints, Outcome, Tool, required_id, to_json, uuid};
 use domain::params::{CreateStep, CreateWorkflow, UpdateStep, UpdateWorkflow};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
@@ -159,10 +159,6 @@ fn step_tools() -> Vec<Tool> {
             run: |call| Box::pin(reorder_steps(call)),
         },
     ]
-}
-
-fn uuid(description: &str) -> Value {
-    json!({"type": "string", "format": "uuid", "description": description})
 }
 
 fn workflow_id() -> Value {
