@@ -17,7 +17,16 @@ function binary(): string {
   return found;
 }
 
+export interface Start {
+  /** Where it continues; without one it begins in an empty folder of its own. */
+  dataDir?: string;
+  args?: string[];
+  env?: Record<string, string>;
+}
+
 export class Server {
+  private endedOnPurpose = false;
+
   private constructor(
     /** Where it listens, without a slash at the end. */
     readonly url: string,
@@ -26,8 +35,8 @@ export class Server {
     private readonly output: string[],
   ) {}
 
-  /** Starts one. Several can run at once. Given a `dataDir`, it continues there, and the folder is the caller's. */
-  static async start(options: { dataDir?: string; args?: string[]; env?: Record<string, string> } = {}): Promise<Server> {
+  /** Starts one. Several can run at once, also one after another in the same folder. */
+  static async start(options: Start = {}): Promise<Server> {
     const dataDir = options.dataDir ?? (await mkdtemp(path.join(tmpdir(), "flightdeck-e2e-")));
     const child = spawn(binary(), ["serve", "--addr", "127.0.0.1:0", "--data-dir", dataDir, ...(options.args ?? [])], {
       cwd: project,
@@ -86,10 +95,10 @@ export class Server {
     await this.end("SIGKILL");
   }
 
-  /** Stops it and removes its data. */
+  /** Stops it, where the test has not, and removes its data. */
   async dispose(): Promise<void> {
     try {
-      await this.stop();
+      if (!this.endedOnPurpose) await this.stop();
     } finally {
       await rm(this.dataDir, { recursive: true, force: true });
     }
@@ -100,6 +109,7 @@ export class Server {
   }
 
   private async end(signal: "SIGTERM" | "SIGKILL"): Promise<void> {
+    this.endedOnPurpose = true;
     if (this.ended()) return;
     await new Promise<void>((resolve, reject) => {
       const timer = setTimeout(() => {

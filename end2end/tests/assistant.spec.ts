@@ -3,7 +3,7 @@ import type { Page } from "@playwright/test";
 import { Api } from "../support/api.ts";
 import { expectAccessible, expectNoOverflow, hydrated } from "../support/checks.ts";
 import { type Answer, type Asked, Model } from "../support/model.ts";
-import { Server } from "../support/server.ts";
+import type { Server } from "../support/server.ts";
 import { expect, test as base } from "../support/test.ts";
 
 let broken = true;
@@ -35,13 +35,9 @@ const test = base.extend<PerTest>({
     await use(model);
     await model.stop();
   },
-  own: async ({ model, context }, use) => {
-    const server = await Server.start({ env: model.env() });
-    await use(server);
+  own: async ({ model, start }, use) => {
+    await use(await start({ env: model.env() }));
     model.release();
-    // A page that is still there would complain about a server that is gone.
-    for (const page of context.pages()) await page.close();
-    await server.dispose();
   },
   own_api: async ({ request, own }, use) => {
     await use(new Api(request, own.url));

@@ -1,11 +1,7 @@
 // The journey of autopilot: a child that waits, an answer, and what the operator sees of it, on a desktop and on a phone.
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import path from "node:path";
 import type { Page } from "@playwright/test";
 import { Api } from "../support/api.ts";
 import { expectAccessible, expectNoOverflow, hydrated } from "../support/checks.ts";
-import { Server } from "../support/server.ts";
 import { answeringParent, askingChild, createTask, getTask, messages, type Task, untilIdle } from "../support/story.ts";
 import { expect, test } from "../support/test.ts";
 
@@ -82,30 +78,21 @@ test("a waiting child shows whom it asks and what, and no card for the operator"
   await expect(page.getByText("Done: Take SQLite and go on.")).toBeVisible();
 });
 
-test("a power cut keeps the child waiting, shows it again, and asks its parent only once", async ({ page, request }) => {
-  const dataDir = await mkdtemp(path.join(tmpdir(), "flightdeck-e2e-"));
-  try {
-    const before = await Server.start({ dataDir });
-    const { parent, child } = await parentAndChild(new Api(request, before.url), "Night shift", "never");
-    await expect
-      .poll(async () => (await getTask(new Api(request, before.url), child.id)).primary_session_state, { timeout: 60_000 })
-      .toBe("WAITING_FOR_INPUT");
-    await before.kill();
+test("a power cut keeps the child waiting, shows it again, and asks its parent only once", async ({ page, request, start }) => {
+  const before = await start();
+  const { parent, child } = await parentAndChild(new Api(request, before.url), "Night shift", "never");
+  await expect
+    .poll(async () => (await getTask(new Api(request, before.url), child.id)).primary_session_state, { timeout: 60_000 })
+    .toBe("WAITING_FOR_INPUT");
+  await before.kill();
 
-    const after = await Server.start({ dataDir });
-    try {
-      const api = new Api(request, after.url);
-      await page.goto(`${after.url}/tasks/${parent.id}`);
-      await hydrated(page);
-      await expect(row(page, child.title).getByTestId("task-state-waiting-for-input")).toHaveCount(1);
-      expect((await getTask(api, child.id)).task_pending_action).toBe("clarification");
-      expect((await messages(api, parent.id)).filter((m) => m.metadata.parent_question === true)).toHaveLength(1);
-    } finally {
-      await after.stop();
-    }
-  } finally {
-    await rm(dataDir, { recursive: true, force: true });
-  }
+  const after = await start({ dataDir: before.dataDir });
+  const api = new Api(request, after.url);
+  await page.goto(`${after.url}/tasks/${parent.id}`);
+  await hydrated(page);
+  await expect(row(page, child.title).getByTestId("task-state-waiting-for-input")).toHaveCount(1);
+  expect((await getTask(api, child.id)).task_pending_action).toBe("clarification");
+  expect((await messages(api, parent.id)).filter((m) => m.metadata.parent_question === true)).toHaveLength(1);
 });
 
 test("the autopilot icon explains itself to keyboard users", async ({ page, api }) => {

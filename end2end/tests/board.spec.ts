@@ -1,26 +1,21 @@
 // The board and the demo, from the button to the finished child.
 import { expectAccessible, expectNoOverflow, hydrated } from "../support/checks.ts";
-import { Server } from "../support/server.ts";
 import { createTask, getTask, untilIdle, untilSaid } from "../support/story.ts";
 import { expect, test } from "../support/test.ts";
 
-test("an empty board offers the demo, and the demo plays to its end", async ({ page }) => {
-  const server = await Server.start();
-  try {
-    await page.goto(`${server.url}/`);
-    await hydrated(page);
-    await expectAccessible(page);
-    const began = Date.now();
-    await page.getByRole("button", { name: /try the demo/i }).click();
-    const child = page.getByTestId("sidebar-task-item").filter({ hasText: "Choose where the notes are stored" });
-    await expect(child).toBeVisible({ timeout: 30_000 });
-    await expect(child.getByTestId("task-state-waiting-for-input")).toHaveCount(1, { timeout: 30_000 });
-    await expect(child.getByTestId("task-state-turn-finished")).toHaveCount(1, { timeout: 45_000 });
-    console.info(`the demo took ${((Date.now() - began) / 1000).toFixed(1)} s from button to finished child`);
-    expect(Date.now() - began).toBeLessThan(60_000);
-  } finally {
-    await server.dispose();
-  }
+test("an empty board offers the demo, and the demo plays to its end", async ({ page, start }) => {
+  const server = await start();
+  await page.goto(`${server.url}/`);
+  await hydrated(page);
+  await expectAccessible(page);
+  const began = Date.now();
+  await page.getByRole("button", { name: /try the demo/i }).click();
+  const child = page.getByTestId("sidebar-task-item").filter({ hasText: "Choose where the notes are stored" });
+  await expect(child).toBeVisible({ timeout: 30_000 });
+  await expect(child.getByTestId("task-state-waiting-for-input")).toHaveCount(1, { timeout: 30_000 });
+  await expect(child.getByTestId("task-state-turn-finished")).toHaveCount(1, { timeout: 45_000 });
+  console.info(`the demo took ${((Date.now() - began) / 1000).toFixed(1)} s from button to finished child`);
+  expect(Date.now() - began).toBeLessThan(60_000);
 });
 
 test("a full board is legible at every width, in both themes", async ({ page, api }) => {

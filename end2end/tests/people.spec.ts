@@ -1,7 +1,6 @@
 // What agents ask of their operator: the bundle above the composer, the inbox, several sessions on one task.
 import { Api } from "../support/api.ts";
 import { expectAccessible, expectNoOverflow, hydrated } from "../support/checks.ts";
-import { Server } from "../support/server.ts";
 import { createTask, getTask, untilIdle, untilSaid } from "../support/story.ts";
 import { expect, test } from "../support/test.ts";
 
@@ -67,45 +66,41 @@ test("a question may offer its options alone", async ({ page, api }) => {
   await untilSaid(api, task.id, "Postgres");
 });
 
-test("the inbox lists everything that waits, oldest first, and is answered in place", async ({ page, request }) => {
-  const server = await Server.start();
-  try {
-    const api = new Api(request, server.url);
-    await page.goto(`${server.url}/inbox`);
-    await hydrated(page);
-    await expect(page.getByText("Nothing needs you", { exact: false }).first()).toBeVisible();
-    await expect(page).not.toHaveTitle(/^\(/);
+test("the inbox lists everything that waits, oldest first, and is answered in place", async ({ page, request, start }) => {
+  const server = await start();
+  const api = new Api(request, server.url);
+  await page.goto(`${server.url}/inbox`);
+  await hydrated(page);
+  await expect(page.getByText("Nothing needs you", { exact: false }).first()).toBeVisible();
+  await expect(page).not.toHaveTitle(/^\(/);
 
-    const first = await createTask(api, {
-      title: "Asks first",
-      description: asks({ prompt: "Which store?", options: ["SQLite", "Postgres"] }),
-    });
-    await untilAsked(api, first.id);
-    const second = await createTask(api, { title: "Wants leave", description: "/permission-flow" });
-    await untilAsked(api, second.id);
+  const first = await createTask(api, {
+    title: "Asks first",
+    description: asks({ prompt: "Which store?", options: ["SQLite", "Postgres"] }),
+  });
+  await untilAsked(api, first.id);
+  const second = await createTask(api, { title: "Wants leave", description: "/permission-flow" });
+  await untilAsked(api, second.id);
 
-    // Live, without a reload.
-    const items = page.getByTestId("inbox-item");
-    await expect(items).toHaveCount(2, { timeout: 20_000 });
-    await expect(items.nth(0)).toContainText("Asks first");
-    await expect(items.nth(0)).toContainText("Which store?");
-    await expect(items.nth(1)).toContainText("Wants leave");
-    await expect(page).toHaveTitle(/^\(2\) /);
-    await expectAccessible(page);
-    await expectNoOverflow(page);
+  // Live, without a reload.
+  const items = page.getByTestId("inbox-item");
+  await expect(items).toHaveCount(2, { timeout: 20_000 });
+  await expect(items.nth(0)).toContainText("Asks first");
+  await expect(items.nth(0)).toContainText("Which store?");
+  await expect(items.nth(1)).toContainText("Wants leave");
+  await expect(page).toHaveTitle(/^\(2\) /);
+  await expectAccessible(page);
+  await expectNoOverflow(page);
 
-    await items.nth(0).getByTestId("clarification-option").first().click();
-    await items.nth(0).getByTestId("clarification-submit").click();
-    await expect(items).toHaveCount(1);
-    await expect(page).toHaveTitle(/^\(1\) /);
-    await items.first().getByTestId("permission-option").first().click();
-    await expect(items).toHaveCount(0);
-    await expect(page).not.toHaveTitle(/^\(/);
-    await untilSaid(api, first.id, "SQLite");
-    await untilIdle(api, second.id);
-  } finally {
-    await server.dispose();
-  }
+  await items.nth(0).getByTestId("clarification-option").first().click();
+  await items.nth(0).getByTestId("clarification-submit").click();
+  await expect(items).toHaveCount(1);
+  await expect(page).toHaveTitle(/^\(1\) /);
+  await items.first().getByTestId("permission-option").first().click();
+  await expect(items).toHaveCount(0);
+  await expect(page).not.toHaveTitle(/^\(/);
+  await untilSaid(api, first.id, "SQLite");
+  await untilIdle(api, second.id);
 });
 
 test("a task has a tab for each session, which can be named, promoted and deleted", async ({ page, api }) => {

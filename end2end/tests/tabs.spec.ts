@@ -1,4 +1,5 @@
 // Many tabs of one browser: none starves another, and the feed outlives the tab that listens.
+import type { Page } from "@playwright/test";
 import { hydrated } from "../support/checks.ts";
 import { createTask } from "../support/story.ts";
 import { expect, test } from "../support/test.ts";
@@ -11,7 +12,7 @@ test("eight tabs share one connection, and the next tab takes it over", async ({
     const metrics = await (await request.get(`${server.url}/metrics`)).text();
     return Number(/^flightdeck_event_listeners (\d+)/m.exec(metrics)?.[1]);
   };
-  const tabs = [];
+  const tabs: Page[] = [];
   for (let number = 0; number < TABS; number += 1) {
     const tab = await context.newPage();
     await tab.goto("/");
@@ -20,7 +21,7 @@ test("eight tabs share one connection, and the next tab takes it over", async ({
   }
   await expect.poll(listeners).toBe(1);
 
-  const card = (tab: (typeof tabs)[number], title: string) => tab.getByTestId("task-card-title").filter({ hasText: title });
+  const card = (tab: Page, title: string) => tab.getByTestId("task-card-title").filter({ hasText: title });
   await createTask(api, { title: "Seen by all tabs", start_agent: false });
   for (const tab of tabs) await expect(card(tab, "Seen by all tabs")).toBeVisible();
 

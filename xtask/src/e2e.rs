@@ -21,6 +21,14 @@ pub(crate) fn run(args: &[String]) -> Result<Counts> {
     install_packages(&folder)?;
     let report = project::root().join("target/xtask-logs/end-to-end.json");
     files::write_if_changed(&report, b"")?;
+    // Playwright takes the types away without reading them.
+    let mut types = project::command("node");
+    stage::must(
+        "types of the end-to-end tests",
+        types
+            .current_dir(&folder)
+            .args(["node_modules/typescript/bin/tsc", "--noEmit"]),
+    )?;
     let mut playwright = project::command("node");
     playwright
         .current_dir(&folder)
