@@ -7,6 +7,12 @@
 
 #![recursion_limit = "256"]
 
+// The bundle takes over only what a server of the same kind has rendered.
+#[cfg(not(erase_components))]
+compile_error!(
+    "the flags of .cargo/config.toml are missing, most likely because RUSTFLAGS is set: add `--cfg erase_components` to it"
+);
+
 pub mod api;
 pub mod assets;
 pub mod carried;

@@ -1,6 +1,8 @@
 //! The subcommands of `flightdeck`.
 
 mod accounts;
+mod exchange;
+mod place;
 
 use crate::config::{Config, LogFormat, Overrides};
 use crate::jobs::worker::{Worker, WorkerConfig};
@@ -47,6 +49,10 @@ enum Command {
         #[command(subcommand)]
         command: OperatorCommand,
     },
+    /// Write workflows out as a document that another Flightdeck imports
+    Export(exchange::ExportArgs),
+    /// Make the workflows of a document
+    Import(exchange::ImportArgs),
     /// Run an agent so that it ends together with whoever started it
     #[command(hide = true)]
     AgentGuard {
@@ -123,6 +129,8 @@ pub fn main() -> ExitCode {
         Command::Worker(args) => run_worker(args),
         Command::Token { command } => block_on(accounts::token(command)),
         Command::Operator { command } => block_on(accounts::operator(command)),
+        Command::Export(args) => block_on(exchange::export(args)),
+        Command::Import(args) => block_on(exchange::import(args)),
         // All of these read standard input from a thread that nothing can end: hence the exit.
         Command::DemoAgent(args) => match block_on(agents::demo::run(demo_options(args))) {
             Ok(()) => std::process::exit(0),
@@ -218,6 +226,11 @@ fn block_on<T>(work: impl Future<Output = anyhow::Result<T>>) -> anyhow::Result<
 /// A line for whoever started us. That nobody reads it is no reason to fail.
 pub(crate) fn say(mut out: impl Write, line: &str) {
     let _ = writeln!(out, "{line}").and_then(|()| out.flush());
+}
+
+/// A line of what a command gives.
+fn tell(line: &str) {
+    say(std::io::stdout(), line);
 }
 
 #[cfg(test)]

@@ -7,7 +7,9 @@ use domain::error::Refusal;
 use domain::ids::parse_uuid;
 use jsonschema::error::{TypeKind, ValidationErrorKind};
 use jsonschema::{ValidationError, Validator};
+use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
+use serde_path_to_error::Segment;
 
 /// A compiled schema. One that does not compile refuses everything.
 #[derive(Debug)]
@@ -82,6 +84,31 @@ impl Schema {
         }
         Ok(())
     }
+}
+
+/// Reads what fits its schema. What a schema lets through and the type does not is a number with a point or beyond all bounds,
+/// and an id below the root that is none. The parser's own text would repeat what was sent, so only the place is taken from it.
+pub fn read<T: DeserializeOwned>(what: &str, value: Value) -> Result<T, Refusal> {
+    serde_path_to_error::deserialize(value).map_err(|error| {
+        let place = error
+            .path()
+            .iter()
+            .fold(String::new(), |place, segment| match segment {
+                Segment::Seq { index } => format!("{place}/{index}"),
+                Segment::Map { key: name } | Segment::Enum { variant: name } => {
+                    format!("{place}/{name}")
+                }
+                Segment::Unknown => place,
+            });
+        let place = if place.is_empty() { "$" } else { &place };
+        Refusal {
+            details: Some(json!({"location": place, "keyword": "format"})),
+            ..Refusal::validation(format!(
+                "{what}: {place} violates \"format\": a number must be whole, without a point and of usual size, an id whole as it \
+                 was given"
+            ))
+        }
+    })
 }
 
 fn refusal(what: &str, error: &ValidationError<'_>, all: &[ValidationError<'_>]) -> Refusal {

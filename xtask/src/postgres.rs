@@ -76,7 +76,14 @@ pub(crate) enum Durability {
 impl Durability {
     fn settings(self) -> &'static [&'static str] {
         match self {
-            Self::None => &["fsync=off", "full_page_writes=off"],
+            Self::None => &[
+                "fsync=off",
+                "full_page_writes=off",
+                // Nobody restores or follows it, and no table lives long enough to be swept.
+                "wal_level=minimal",
+                "max_wal_senders=0",
+                "autovacuum=off",
+            ],
             Self::Full => &["fsync=on", "synchronous_commit=on"],
         }
     }

@@ -54,6 +54,8 @@ impl Board {
         if claimed.status != ClarificationStatus::Responding {
             return Ok(claimed);
         }
+        // Who came second may have read the first one's claim before it was committed; what is read from here on must show it.
+        self.settled().await?;
         let patience = Duration::from_millis(self.settings().answer_wait_ms);
         let settled = tokio::time::timeout(patience, self.claim_settled(id, &mut changes)).await;
         let bundle = match settled {

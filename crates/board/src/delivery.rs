@@ -87,6 +87,20 @@ impl Board {
         }
         let (rows, gate) = queue_and_gate(&mut work.tx, &task, &session).await?;
         let head = queue::next(&rows, gate).ok().cloned();
+        if !live
+            && let Some(row) = &head
+            && row.state == QueuedState::Queued
+            && row.queued_by != QueuedBy::Workflow
+            && work.turn_would_wait(&task).await?
+        {
+            // The step in which the turn would begin is full: no agent is started for a card that only waits there.
+            work.before_turn(&mut task, &session, row).await?;
+            if task.waits_for_place() {
+                work.commit().await?;
+                return Box::pin(self.delivery_next(id, node, live, fresh_because)).await;
+            }
+            session = load_session(&mut work.tx, id).await?;
+        }
         if !live && !gate.closed && (head.is_some() || session.state == SessionState::Starting) {
             // Not the head alone: a question that was put back may stand behind an express prompt.
             let attempted = rows.iter().find(|row| row.attempts > 0).map(|row| row.id);

@@ -77,14 +77,24 @@ impl Work {
         };
         let is_busy = sessions.iter().any(|s| s.state.is_busy());
         let nobody = task.agent_profile_id.is_none() && sessions.is_empty();
-        if nobody || (is_busy && !entry.superseded && options.instructions.is_none()) {
+        if nobody {
+            return Ok(());
+        }
+        if is_busy && !entry.superseded && options.instructions.is_none() {
+            // Nothing is started beside the one that works. What was asked for the card's own session holds for its next turn.
+            if let Some(session) = target_session(&sessions).filter(|s| !s.state.is_busy())
+                && options.reset_context
+            {
+                self.prepare(session.clone(), step, true).await?;
+            }
             return Ok(());
         }
         let session = self.session_for_step(task, step).await?;
-        if matches!(
+        let ended = matches!(
             session.state,
             SessionState::Failed | SessionState::Cancelled
-        ) {
+        );
+        if ended && options.is_empty() {
             return Ok(());
         }
         let mut session = self.prepare(session, step, options.reset_context).await?;
@@ -111,6 +121,15 @@ impl Work {
             None => {}
         }
         self.admit(task, &mut session, prompt).await?;
+        if ended {
+            // What the move said waits in the queue of the session, which only its operator starts again.
+            let notice = format!(
+                "The agent was not started in \"{}\": its session is {}. What the move says waits there; resume the session to go on.",
+                step.name, session.state
+            );
+            store::tasks::set_notice(&mut self.tx, task.id, Some(&notice)).await?;
+            self.task_event(task).await?;
+        }
         Ok(())
     }
 

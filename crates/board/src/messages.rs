@@ -21,6 +21,8 @@ pub(crate) struct Route {
     pub(crate) sender: Task,
     pub(crate) sender_session: Session,
     pub(crate) target: Task,
+    /// The words begin a session of their own.
+    pub(crate) spawns: bool,
 }
 
 impl Board {
@@ -57,6 +59,7 @@ impl Board {
                     target: load_task(&mut work.tx, params.task_id).await?,
                     sender,
                     sender_session,
+                    spawns: false,
                 };
                 let outcome = work.send(&route, params, key).await?;
                 work.commit().await?;
@@ -79,11 +82,8 @@ impl Work {
         params: MessageTask,
         key: Option<Key>,
     ) -> Result<MessageOutcome> {
-        if let Some(question) = params
-            .reply_to_question_id
-            .as_deref()
-            .filter(|id| !id.trim().is_empty())
-        {
+        // A blank one is refused like any other that is no id: taken for a plain message it would withdraw the question.
+        if let Some(question) = params.reply_to_question_id.as_deref() {
             let question = QuestionId::parse(question)?;
             let outcome = self.reply(route, question, &params).await?;
             if outcome.status != DeliveryStatus::AlreadyAnswered {
@@ -283,7 +283,8 @@ pub(crate) fn sender_metadata(task: &Task, session: &Session) -> Map<String, ser
     metadata
 }
 
-fn check_target_task(target: &Task) -> Result<()> {
+/// Refuses words for a task that is over (rulings 18).
+pub(crate) fn check_target_task(target: &Task) -> Result<()> {
     let over = match (target.archived_at, target.state) {
         (Some(_), _) => Some("archived"),
         (None, TaskState::Failed) => Some("FAILED"),

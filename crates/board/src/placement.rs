@@ -209,11 +209,11 @@ impl Work {
         self.dispatch_what_waits(task).await
     }
 
-    /// A card comes back to its step: it is admitted when there is room.
-    pub(crate) async fn readmit(&mut self, task: &mut Task) -> Result<()> {
+    /// A card comes back to its step: it is admitted when there is room, or when it is over and needs none.
+    pub(crate) async fn readmit(&mut self, task: &mut Task, is_over: bool) -> Result<()> {
         if let Some(step) = store::workflows::find_step(&mut self.tx, task.workflow_step_id).await?
         {
-            task.wip_admitted = task.state.is_terminal() || self.has_room(&step).await?;
+            task.wip_admitted = is_over || self.has_room(&step).await?;
             task.queued_at = (!task.wip_admitted || task.queued_for_step_id.is_some())
                 .then_some(task.queued_at.unwrap_or(self.now));
             self.due

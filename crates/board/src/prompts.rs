@@ -261,8 +261,11 @@ impl Work {
             queued_at: self.now,
         };
         let by_board = deferred || row.queued_by == QueuedBy::Workflow;
-        if !reserved && row.lane == Lane::Normal && !by_board {
-            if let Some(outcome) = self.join_predecessor(&rows, &row).await? {
+        let takes_a_place = row.lane == Lane::Normal || prompt.first;
+        if !reserved && takes_a_place && !by_board {
+            if !prompt.first
+                && let Some(outcome) = self.join_predecessor(&rows, &row).await?
+            {
                 return Ok(outcome);
             }
             room::check_capacity(self.settings.queue_capacity, &rows)?;

@@ -30,7 +30,7 @@ impl Work {
         Ok(hop(came_of))
     }
 
-    /// Refuses a message that would keep a conversation going without end; answers its number in its chain.
+    /// Refuses a message, or a session, that would keep a conversation going without end; answers its number in its chain.
     pub(crate) async fn guard(&mut self, route: &Route, target: SessionId) -> Result<i64> {
         let hops = self.next_hop(route.sender_session.id).await?;
         let limits = self.settings.guards;
@@ -154,6 +154,12 @@ impl Work {
 }
 
 fn pair_of(route: &Route, target: SessionId) -> String {
+    // On its own task a spawner has a new correspondent each time: what counts is that it spawns.
+    let target = if route.spawns {
+        route.sender_session.id
+    } else {
+        target
+    };
     pair(
         (route.sender.id, route.sender_session.id),
         (route.target.id, target),

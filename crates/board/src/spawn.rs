@@ -3,7 +3,7 @@
 //! Operators and agents use the same operation. Who spawned a session, and where its agent replies to, is taken from the rows
 //! behind the caller's token; nothing in a call can claim to be somebody else.
 
-use crate::messages::attributed;
+use crate::messages::{Route, attributed, check_target_task};
 use crate::prompts::{NewPrompt, check_content, check_open};
 use crate::transition::{Work, find_step, load_task};
 use crate::{Actor, Board, Result};
@@ -18,6 +18,9 @@ use domain::view::SpawnedSession;
 impl Board {
     /// Starts a session on a task, or on the caller's own when none is named. A name that cannot be used is left out rather
     /// than refused: the work matters more than what it is called.
+    ///
+    /// An agent's prompt to another task is a message: the same guards count it, and a task that is over refuses it. One that
+    /// waits for other tasks is started by its operator or by their end, not by an agent.
     pub async fn session_spawn(
         &self,
         actor: &Actor,
@@ -57,6 +60,9 @@ impl Board {
             }
         };
         check_open(&target)?;
+        if actor.task().is_some_and(|own| own != target.id) {
+            work.check_spawn_by_agent(&target).await?;
+        }
         let profile = work
             .spawn_profile(&target, spawner.as_ref().map(|(_, s)| s), params)
             .await?;
@@ -64,19 +70,37 @@ impl Board {
             work.check_autopilot(profile).await?;
         }
         let mut session = work.new_session(&target, profile).await?;
+        let route = spawner.map(|(sender, sender_session)| Route {
+            sender,
+            sender_session,
+            target: target.clone(),
+            spawns: true,
+        });
+        let hops = match &route {
+            Some(route) => work.guard(route, session.id).await?,
+            None => 0,
+        };
         let name = params.name.as_deref().map(check_name);
         if let Some(Ok(Some(name))) = name {
             session.name = Some(name);
             work.save_session(&mut session).await?;
         }
-        let prompt = match &spawner {
-            Some((task, session)) => attributed(task, session, target.id, params.prompt.clone()),
+        let prompt = match &route {
+            Some(route) => attributed(
+                &route.sender,
+                &route.sender_session,
+                target.id,
+                params.prompt.clone(),
+            ),
             None if actor.session().is_some() => {
                 NewPrompt::plain(params.prompt.clone(), QueuedBy::Agent)
             }
             None => NewPrompt::plain(params.prompt.clone(), QueuedBy::User),
         };
-        work.admit(&target, &mut session, prompt).await?;
+        let outcome = work.admit(&target, &mut session, prompt).await?;
+        if let Some(route) = &route {
+            work.keep_receipt(route, &outcome, hops, None).await?;
+        }
         work.task_event(&target).await?;
         work.commit().await?;
         Ok(SpawnedSession {
@@ -89,6 +113,17 @@ impl Board {
 }
 
 impl Work {
+    async fn check_spawn_by_agent(&mut self, target: &Task) -> Result<()> {
+        check_target_task(target)?;
+        if self.is_blocked(target.id).await? {
+            return Err(Refusal::conflict(
+                "the task waits for other tasks and starts when they are completed: nobody but its operator starts it before",
+            )
+            .into());
+        }
+        Ok(())
+    }
+
     /// The workflow's choice for the card's step, the one asked for, the spawner's own on the same task, that of the target's
     /// primary session, the task's.
     async fn spawn_profile(

@@ -71,8 +71,11 @@ impl Board {
 
     /// Tasks in board order, or by age when paged by `cursor`.
     pub async fn task_list(&self, actor: &Actor, params: &ListTasks) -> Result<Vec<TaskView>> {
+        let mut db = self.snapshot().await?;
+        let reached = scope(&mut db, actor).await?;
         let filter = TaskFilter {
             workspace_id: params.workspace_id,
+            within: reached.as_deref(),
             workflow_id: params.workflow_id,
             workflow_step_id: params.workflow_step_id,
             parent_id: params.parent_id,
@@ -88,18 +91,13 @@ impl Board {
             by_age: params.cursor.is_some() || params.limit.is_some(),
             limit: check_limit(params.limit, MAX_LIST, MAX_LIST)?,
         };
-        let mut db = self.snapshot().await?;
         if let Some(id) = params.workspace_id {
             known_workspace(&mut db, actor, id).await?;
         }
         if let Some(id) = params.workflow_id {
             known_workflow(&mut db, actor, id).await?;
         }
-        let mut tasks = store::views::tasks(&mut db, &filter).await?;
-        if let Some(reached) = scope(&mut db, actor).await? {
-            tasks.retain(|task| reached.contains(&task.workspace_id));
-        }
-        Ok(tasks)
+        Ok(store::views::tasks(&mut db, &filter).await?)
     }
 
     /// Parent, children and siblings of a task, what it waits for and what waits for it.
@@ -203,6 +201,13 @@ impl Board {
         if let Some(state) = &params.state {
             let state = TaskState::parse_input(state)?;
             check_wish(state, *actor == Actor::Operator)?;
+            if task.state.is_terminal() && !state.is_terminal() && task.archived_at.is_none() {
+                // It gave its place up when it was over. One whose agent is still at work takes it back at once.
+                let sessions = store::sessions::list(&mut work.tx, id).await?;
+                if !sessions.iter().any(|session| session.state.is_busy()) {
+                    work.readmit(&mut task, false).await?;
+                }
+            }
             work.task(&mut task, TaskCommand::Set(state)).await?;
             if state.is_terminal() {
                 work.stale_questions_of_child(task.id).await?;
@@ -289,7 +294,8 @@ impl Board {
         let mut work = self.begin().await?;
         let mut task = load_task(&mut work.tx, id).await?;
         if task.archived_at.take().is_some() {
-            work.readmit(&mut task).await?;
+            let is_over = task.state.is_terminal();
+            work.readmit(&mut task, is_over).await?;
             work.save_task(&mut task).await?;
             work.task_event(&task).await?;
             work.due.predecessor_changed(id);
@@ -703,7 +709,7 @@ pub(crate) async fn view(db: &mut store::Snapshot, id: TaskId) -> Result<TaskVie
 }
 
 /// The tasks that a task waits for.
-pub(crate) fn predecessors_of(id: TaskId) -> TaskFilter {
+pub(crate) fn predecessors_of(id: TaskId) -> TaskFilter<'static> {
     TaskFilter {
         predecessors_of: Some(id),
         include_archived: true,
@@ -715,7 +721,7 @@ pub(crate) fn predecessors_of(id: TaskId) -> TaskFilter {
 /// Tasks of a filter, each in one line.
 pub(crate) async fn related_by_edge(
     db: &mut store::Snapshot,
-    filter: TaskFilter,
+    filter: TaskFilter<'_>,
     verbose: bool,
 ) -> Result<Vec<RelatedTask>> {
     let tasks = store::views::tasks(db, &filter).await?;

@@ -88,13 +88,16 @@ impl FirstTurn<'_> {
     #[must_use]
     pub fn render(&self) -> String {
         let mut lines = vec![
-            format!("You work on the task \"{}\" on a Flightdeck board.", self.title),
+            format!("You work on the task {} on a Flightdeck board.", one_line(self.title)),
             "Flightdeck's tools come from the MCP server \"kandev\". Their names end in _kandev; a client may show them with a \
              prefix such as mcp__kandev__, which is the same tool. If you do not see one, search your tool catalogue for it."
                 .to_owned(),
         ];
         if let Some((id, title)) = self.parent {
-            lines.push(format!("It is a subtask of \"{title}\" (parent_id: {id})."));
+            lines.push(format!(
+                "It is a subtask of {} (parent_id: {id}).",
+                one_line(title)
+            ));
         }
         if self.autopilot {
             lines.push(self.autopilot_section());
@@ -218,7 +221,7 @@ impl Peer<'_> {
         let (who, reply) = if self.same_task {
             let name = self
                 .session_name
-                .map(|n| format!(" \"{n}\""))
+                .map(|name| format!(" {}", one_line(name)))
                 .unwrap_or_default();
             (
                 format!(
@@ -233,8 +236,9 @@ impl Peer<'_> {
         } else {
             (
                 format!(
-                    "the agent of task \"{}\" (sender_task_id: {})",
-                    self.title, self.task
+                    "the agent of task {} (sender_task_id: {})",
+                    one_line(self.title),
+                    self.task
                 ),
                 format!("message_task_kandev with task_id {}", self.task),
             )
@@ -328,8 +332,9 @@ impl ChildQuestion<'_> {
 pub fn parent_answer(question: QuestionId, parent: TaskId, parent_title: &str) -> String {
     format!(
         "answered_question_id: {question}\n\
-         The message that follows is the answer of your direct parent, task \"{parent_title}\" (parent_id: {parent}), to the \
-         question you asked. Go on with it. No reply is expected."
+         The message that follows is the answer of your direct parent, task {} (parent_id: {parent}), to the \
+         question you asked. Go on with it. No reply is expected.",
+        one_line(parent_title)
     )
 }
 

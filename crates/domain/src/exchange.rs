@@ -34,6 +34,18 @@ pub struct WorkflowDocument {
     pub workflows: Vec<PortableWorkflow>,
 }
 
+impl WorkflowDocument {
+    /// The document that holds these.
+    #[must_use]
+    pub fn of(workflows: Vec<PortableWorkflow>) -> Self {
+        Self {
+            version: VERSION,
+            kind: KIND.to_owned(),
+            workflows,
+        }
+    }
+}
+
 /// A workflow without what belongs to one installation only.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -141,17 +153,13 @@ pub fn export(
             cancel_triggers_turn_complete: step.cancel_triggers_turn_complete,
         })
         .collect();
-    WorkflowDocument {
-        version: VERSION,
-        kind: KIND.to_owned(),
-        workflows: vec![PortableWorkflow {
-            name: workflow.name.clone(),
-            description: workflow.description.clone(),
-            prompt: workflow.prompt.clone(),
-            agent_profile: workflow.agent_profile_id.and_then(&name),
-            steps,
-        }],
-    }
+    WorkflowDocument::of(vec![PortableWorkflow {
+        name: workflow.name.clone(),
+        description: workflow.description.clone(),
+        prompt: workflow.prompt.clone(),
+        agent_profile: workflow.agent_profile_id.and_then(&name),
+        steps,
+    }])
 }
 
 /// Events with places in the place of ids; moments without actions are left out. An action whose target is gone does nothing, and

@@ -99,10 +99,11 @@ pub fn check(guards: &Guards, hop: i64, traffic: Traffic, now: Timestamp) -> Res
         let wait = free_at.since(now).max(1);
         return Err(limited(
             format!(
-                "you and that task have exchanged {} messages within {} minutes, which is the limit: wait, or go on without it. \
-                 Come to an agreement in fewer and fuller messages",
+                "you and that task have exchanged {} messages within {} minutes, which is the limit: wait {} seconds, or go on \
+                 without it. Come to an agreement in fewer and fuller messages",
                 traffic.messages,
-                guards.pair_window_ms / 60_000
+                guards.pair_window_ms / 60_000,
+                (wait + 999) / 1_000
             ),
             "pair",
             wait,

@@ -25,6 +25,12 @@ pub struct EntryOptions {
 }
 
 impl EntryOptions {
+    /// Whether they ask for nothing.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
+
     /// An entry that passes words on and is otherwise like any other.
     #[must_use]
     pub const fn handing_over(words: String) -> Self {

@@ -174,16 +174,19 @@ impl Database {
     async fn create(server: String) -> Self {
         let name = format!("flightdeck_test_{}", TaskId::new().uuid().simple());
         let template = Template::of(&server);
-        template.ensure().await;
-        let database = Self { server, name };
-        database
-            .tell(&format!(
-                "create database {} template {}",
-                database.name, template.name
-            ))
+        let mut connection = connect(&server).await.expect("the server answers");
+        template.ensure(&mut connection).await;
+        let copy = format!(
+            "create database {name} template {} {}",
+            template.name,
+            way_to_copy(&mut connection).await
+        );
+        connection
+            .execute(AssertSqlSafe(copy))
             .await
             .expect("the server makes a database");
-        database
+        connection.close().await.expect("the server says goodbye");
+        Self { server, name }
     }
 
     fn url(&self) -> String {
@@ -202,6 +205,19 @@ async fn connect(server: &str) -> std::result::Result<AnyConnection, sqlx::Error
     AnyConnection::connect(server).await
 }
 
+/// Copying files is twice as fast as logging every page, which is what servers that have a choice (since 15) do unasked.
+async fn way_to_copy(connection: &mut AnyConnection) -> &'static str {
+    let row = connection
+        .fetch_one("select current_setting('server_version_num')::bigint")
+        .await;
+    let version: i64 = row.expect("the server knows its version").get(0);
+    if version < 150_000 {
+        ""
+    } else {
+        "strategy file_copy"
+    }
+}
+
 /// An empty database with today's schema, made by whichever test comes first to a server and left there.
 struct Template {
     server: String,
@@ -217,8 +233,7 @@ impl Template {
         }
     }
 
-    async fn ensure(&self) {
-        let mut connection = connect(&self.server).await.expect("the server answers");
+    async fn ensure(&self, connection: &mut AnyConnection) {
         // Tests are processes, so that the server is what they take turns in.
         connection
             .execute("select pg_advisory_lock(7300174219)")
@@ -227,10 +242,12 @@ impl Template {
         let there = format!("select 1 from pg_database where datname = '{}'", self.name);
         let there = connection.fetch_optional(AssertSqlSafe(there)).await;
         if there.expect("the server lists its databases").is_none() {
-            self.make(&mut connection).await;
+            self.make(connection).await;
         }
-        // Closing gives the lock back.
-        connection.close().await.expect("the server says goodbye");
+        connection
+            .execute("select pg_advisory_unlock(7300174219)")
+            .await
+            .expect("the lock is ours");
     }
 
     /// Under another name until it is whole: a test that is killed in between leaves no half of a template.

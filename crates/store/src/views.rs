@@ -205,9 +205,11 @@ async fn add_edges(
 
 /// Which tasks to list; every condition that is given must hold.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct TaskFilter {
+pub struct TaskFilter<'a> {
     /// Of this workspace.
     pub workspace_id: Option<WorkspaceId>,
+    /// Of one of these workspaces, as far as the caller reaches; of all when left out.
+    pub within: Option<&'a [WorkspaceId]>,
     /// Of this workflow.
     pub workflow_id: Option<WorkflowId>,
     /// In this step.
@@ -231,7 +233,7 @@ pub struct TaskFilter {
 }
 
 /// Tasks that match the filter, in board order or by age.
-pub async fn tasks(db: &mut Snapshot, filter: &TaskFilter) -> Result<Vec<TaskView>> {
+pub async fn tasks(db: &mut Snapshot, filter: &TaskFilter<'_>) -> Result<Vec<TaskView>> {
     let mut conditions = String::from("1 = 1");
     let mut keys: Vec<String> = Vec::new();
     let mut condition = |column: &str, end: &str, key: Option<String>| {
@@ -272,6 +274,18 @@ pub async fn tasks(db: &mut Snapshot, filter: &TaskFilter) -> Result<Vec<TaskVie
     );
     condition("t.state =", "", filter.state.map(|state| state.to_string()));
     condition("t.id >", "", filter.after.map(|id| id.to_string()));
+    if let Some(within) = filter.within {
+        let first = keys.len() + 1;
+        keys.extend(within.iter().map(ToString::to_string));
+        let places: Vec<String> = (first..=keys.len()).map(|at| format!("${at}")).collect();
+        // Both engines take an empty list for one that nothing is in, when it is a selection.
+        let list = if places.is_empty() {
+            "select null where 1 = 0".to_owned()
+        } else {
+            places.join(", ")
+        };
+        conditions.push_str(&format!(" and t.workspace_id in ({list})"));
+    }
     if !filter.include_archived {
         conditions.push_str(" and t.archived_at is null");
     }

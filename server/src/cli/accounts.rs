@@ -1,17 +1,12 @@
-//! `flightdeck token` and `flightdeck operator`. They work on the data itself, beside a running server too: whoever has it is the
-//! operator already.
+//! `flightdeck token` and `flightdeck operator`.
 
-use super::say;
-use crate::config::{Config, Overrides};
-use crate::data_dir;
+use super::place::{Place, workspaces_named};
+use super::tell;
 use anyhow::{Context, bail};
-use board::{Actor, Board, BoardError, Clock};
+use board::Actor;
 use clap::{Args, Subcommand};
-use domain::error::Refusal;
-use domain::ids::{TokenId, WorkspaceId};
+use domain::ids::TokenId;
 use std::io::{BufRead, IsTerminal};
-use std::path::PathBuf;
-use store::Store;
 
 /// What can be done with access tokens.
 #[derive(Debug, Subcommand)]
@@ -67,46 +62,6 @@ pub(super) struct Named {
     place: Place,
 }
 
-/// Which data.
-#[derive(Debug, Args)]
-pub(super) struct Place {
-    /// Folder of the server's data
-    #[arg(long, value_name = "DIR", env = "FLIGHTDECK_DATA_DIR")]
-    data_dir: Option<PathBuf>,
-    /// The server's database, when it is not the one in its data folder
-    #[arg(
-        long,
-        value_name = "URL",
-        env = "FLIGHTDECK_DATABASE_URL",
-        hide_env_values = true
-    )]
-    database_url: Option<String>,
-    /// Settings file; flightdeck.toml in the current folder when there is one
-    #[arg(long, value_name = "FILE", env = "FLIGHTDECK_CONFIG")]
-    config: Option<PathBuf>,
-}
-
-impl Place {
-    /// Does something with the board there. Without the server's lock: it may be running.
-    async fn with<T>(
-        self,
-        work: impl AsyncFnOnce(&Board) -> board::Result<T>,
-    ) -> anyhow::Result<T> {
-        let config = Config::load(Overrides {
-            data_dir: self.data_dir,
-            database_url: self.database_url,
-            config: self.config,
-            ..Overrides::default()
-        })?;
-        data_dir::create(&config.data_dir)?;
-        let store = Store::open(&config.store_options()).await?;
-        let board = Board::new(store.clone(), Clock::system(), config.board_settings());
-        let done = work(&board).await;
-        store.close().await;
-        Ok(done.map_err(BoardError::into_refusal)?)
-    }
-}
-
 pub(super) async fn token(command: TokenCommand) -> anyhow::Result<()> {
     let operator = &Actor::Operator;
     match command {
@@ -117,7 +72,11 @@ pub(super) async fn token(command: TokenCommand) -> anyhow::Result<()> {
         } => {
             let made = place
                 .with(async |board| {
-                    let within = named(board, &workspace).await?;
+                    let within = if workspace.is_empty() {
+                        None
+                    } else {
+                        Some(workspaces_named(board, &workspace).await?)
+                    };
                     board
                         .token_create_within(operator, &name, within.as_deref())
                         .await
@@ -160,32 +119,6 @@ pub(super) async fn token(command: TokenCommand) -> anyhow::Result<()> {
         }
     }
     Ok(())
-}
-
-/// The workspaces that were named by their ids or names; nothing named is no limit.
-async fn named(board: &Board, wanted: &[String]) -> board::Result<Option<Vec<WorkspaceId>>> {
-    if wanted.is_empty() {
-        return Ok(None);
-    }
-    let known = board.workspace_list(&Actor::Operator).await?;
-    let mut found = Vec::new();
-    for wanted in wanted {
-        let wanted = wanted.trim();
-        let mut fitting = known
-            .iter()
-            .filter(|workspace| workspace.name == wanted || workspace.id.to_string() == wanted);
-        match (fitting.next(), fitting.next()) {
-            (Some(one), None) => found.push(one.id),
-            (Some(_), Some(_)) => {
-                return Err(Refusal::validation(
-                    "several workspaces have this name: name the one you mean by its id",
-                )
-                .into());
-            }
-            (None, _) => return Err(Refusal::not_found("workspace").into()),
-        }
-    }
-    Ok(Some(found))
 }
 
 pub(super) async fn operator(command: OperatorCommand) -> anyhow::Result<()> {
@@ -251,8 +184,4 @@ fn password() -> anyhow::Result<String> {
         bail!("the two are not the same: nothing was changed, try again");
     }
     Ok(password)
-}
-
-fn tell(line: &str) {
-    say(std::io::stdout(), line);
 }

@@ -3,6 +3,7 @@
 use super::schemas;
 use crate::accounts::Signed;
 use crate::error::ApiError;
+use crate::schema;
 use crate::state::AppState;
 use axum::extract::rejection::BytesRejection;
 use axum::extract::{FromRequest, FromRequestParts, Request};
@@ -138,13 +139,7 @@ impl<T: Wire> FromRequest<AppState> for Body<T> {
 /// Checks and reads a body.
 fn read<T: Wire>(value: Value) -> Result<T, Refusal> {
     schemas::body_schema(T::SCHEMA).check("body", &value)?;
-    // The parser's own text repeats what was sent. What the schema lets through and the type does not is a whole number with a
-    // point, or one beyond all bounds.
-    serde_json::from_value(value).map_err(|_| {
-        Refusal::validation(
-            "body: a number in it must be whole, written without a point, and of usual size",
-        )
-    })
+    schema::read("body", value)
 }
 
 fn bad_request(status: StatusCode, message: &str) -> Response {

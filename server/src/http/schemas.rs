@@ -3,7 +3,7 @@
 use crate::schema::Schema;
 use serde_json::{Value, json};
 use std::collections::HashMap;
-use std::sync::LazyLock;
+use std::sync::{LazyLock, OnceLock};
 
 static COMPONENTS: LazyLock<Value> = LazyLock::new(|| {
     let schemas: Value =
@@ -11,13 +11,13 @@ static COMPONENTS: LazyLock<Value> = LazyLock::new(|| {
     json!({"components": {"schemas": schemas}})
 });
 
-/// All schemas, compiled, by name.
-static COMPILED: LazyLock<HashMap<&'static str, Schema>> = LazyLock::new(|| {
+/// All schemas by name, each compiled when it is first needed: all of them at once would hold up a thread that serves others.
+static COMPILED: LazyLock<HashMap<&'static str, OnceLock<Schema>>> = LazyLock::new(|| {
     COMPONENTS["components"]["schemas"]
         .as_object()
         .expect("schemas.json is an object")
         .keys()
-        .map(|name| (name.as_str(), Schema::component(&COMPONENTS, name)))
+        .map(|name| (name.as_str(), OnceLock::new()))
         .collect()
 });
 
@@ -31,5 +31,8 @@ pub(super) fn components() -> &'static Value {
 /// # Panics
 /// When there is none of that name: names are constants beside their types.
 pub(super) fn body_schema(name: &str) -> &'static Schema {
-    COMPILED.get(name).expect("schemas.json has every body")
+    COMPILED
+        .get(name)
+        .expect("schemas.json has every body")
+        .get_or_init(|| Schema::component(&COMPONENTS, name))
 }

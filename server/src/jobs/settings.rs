@@ -115,6 +115,9 @@ pub struct JobOverrides {
     /// Milliseconds between sweeps for AI jobs that were left lying [default: 900000]
     #[arg(long, value_name = "MS", env = "FLIGHTDECK_JOBS_WATCHDOG_MS")]
     pub jobs_watchdog_ms: Option<u32>,
+    /// Milliseconds that a run of an AI job may take at most, whatever the job itself allows [default: 3600000]
+    #[arg(long, value_name = "MS", env = "FLIGHTDECK_JOBS_LONGEST_RUN_MS")]
+    pub jobs_longest_run_ms: Option<u32>,
 }
 
 /// The table `[jobs]` of a settings file.
@@ -143,6 +146,8 @@ pub struct JobFile {
     lease_ms: Option<u32>,
     #[serde(skip_serializing_if = "Option::is_none")]
     watchdog_ms: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    longest_run_ms: Option<u32>,
 }
 
 impl JobsConfig {
@@ -190,14 +195,11 @@ impl JobsConfig {
                 .jobs_lease_ms
                 .or(file.lease_ms)
                 .map_or(usual.lease_ms, |millis| i64::from(millis.max(1_000))),
-            watchdog: said
-                .jobs_watchdog_ms
-                .or(file.watchdog_ms)
-                .map_or(usual.watchdog, |millis| {
-                    Duration::from_millis(u64::from(millis.max(1_000)))
-                }),
+            watchdog: at_least_a_second(said.jobs_watchdog_ms.or(file.watchdog_ms))
+                .unwrap_or(usual.watchdog),
+            longest_run: at_least_a_second(said.jobs_longest_run_ms.or(file.longest_run_ms))
+                .unwrap_or(usual.longest_run),
             shutdown_grace: usual.shutdown_grace,
-            longest_run: usual.longest_run,
         }
     }
 
@@ -213,14 +215,41 @@ impl JobsConfig {
             user_per_minute: Some(self.user_per_minute),
             lease_ms: u32::try_from(self.lease_ms).ok(),
             watchdog_ms: u32::try_from(self.watchdog.as_millis()).ok(),
+            longest_run_ms: u32::try_from(self.longest_run.as_millis()).ok(),
             ..JobFile::default()
         }
     }
 }
 
+fn at_least_a_second(millis: Option<u32>) -> Option<Duration> {
+    millis.map(|millis| Duration::from_millis(u64::from(millis.max(1_000))))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn times_come_from_the_command_line_before_the_file_and_are_a_second_at_least() {
+        let file = || JobFile {
+            watchdog_ms: Some(5_000),
+            longest_run_ms: Some(90_000),
+            ..JobFile::default()
+        };
+        let said = JobOverrides {
+            jobs_longest_run_ms: Some(0),
+            ..JobOverrides::default()
+        };
+        let config = JobsConfig::load(said, file());
+        assert_eq!(
+            (config.watchdog, config.longest_run),
+            (Duration::from_secs(5), Duration::from_secs(1))
+        );
+        let config = JobsConfig::load(JobOverrides::default(), file());
+        assert_eq!(config.longest_run, Duration::from_secs(90));
+        let shown = toml::to_string(&config.to_file()).unwrap();
+        assert!(shown.contains("longest_run_ms = 90000"), "{shown}");
+    }
 
     #[test]
     fn only_the_word_true_lets_gateways_in() {

@@ -3,7 +3,7 @@
 use super::Patience;
 use super::identity::Identity;
 use super::waiting::Runs;
-use crate::schema::Schema;
+use crate::schema::{self, Schema};
 use board::{Actor, Board, BoardError};
 use domain::error::Refusal;
 use domain::ids::TaskId;
@@ -194,9 +194,7 @@ pub struct Call {
 impl Call {
     /// The arguments as `T`.
     pub fn read<T: DeserializeOwned>(&self) -> Result<T, Refusal> {
-        // The parser's own text may repeat what was sent, and is not needed: the schema has found what people get wrong.
-        serde_json::from_value(self.arguments.clone())
-            .map_err(|_| Refusal::validation("the arguments do not fit the tool's schema"))
+        schema::read("the arguments", self.arguments.clone())
     }
 
     /// An id, or the caller's own task for `self`.

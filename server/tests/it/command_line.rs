@@ -53,6 +53,8 @@ fn it_explains_itself() {
         &["token", "create", "--help"],
         &["token", "revoke", "--help"],
         &["operator", "create", "--help"],
+        &["export", "--help"],
+        &["import", "--help"],
         &["agent-guard", "--help"],
     ] {
         let help = run(args, folder.path());
@@ -191,4 +193,60 @@ async fn a_token_is_made_beside_a_running_server_and_works_at_once() {
             .status
             .success()
     );
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_workflow_goes_from_one_board_to_another_by_file_or_pipe() {
+    let (here, there) = (TestApp::new().await, TestApp::new().await);
+    let written = run(&["export", "Kanban"], here.data.path());
+    assert!(written.status.success(), "{}", err(&written));
+    let document = out(&written);
+    assert_eq!(document, out(&run(&["export"], here.data.path())));
+
+    let file = there.data.path().join("workflow.json");
+    std::fs::write(&file, &document).unwrap();
+    let by_file = run(&["import", file.to_str().unwrap()], there.data.path());
+    assert!(by_file.status.success(), "{}", err(&by_file));
+    let by_pipe = run_with(&["import", "-"], there.data.path(), &document);
+    assert!(by_pipe.status.success(), "{}", err(&by_pipe));
+    let ids: Vec<String> = [by_file, by_pipe]
+        .iter()
+        .map(|made| out(made).split_whitespace().next().unwrap().to_owned())
+        .collect();
+
+    // Three of one name there now: each has to be named by its id.
+    let several = run(&["export", "Kanban"], there.data.path());
+    assert!(err(&several).contains("by its id"), "{}", err(&several));
+    for id in &ids {
+        let again = run(&["export", id], there.data.path());
+        assert_eq!(out(&again), document);
+    }
+    let all = out(&run(&["export"], there.data.path()));
+    let all: serde_json::Value = serde_json::from_str(&all).unwrap();
+    assert_eq!(all["workflows"].as_array().unwrap().len(), 3);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_cannot_be_exchanged_is_refused_and_changes_nothing() {
+    let app = TestApp::new().await;
+    let data = app.data.path();
+    let before = out(&run(&["export"], data));
+    for (args, input, why) in [
+        (&["export", "No such"][..], "", "workflow"),
+        (&["export", "--workspace", "No such"], "", "workspace"),
+        (&["import", "no-such-file.json"], "", "could not be read"),
+        (&["import", "-"], "{", "line 1"),
+        (&["import", "-"], "", "document"),
+        (
+            &["import", "-", "--workspace", "No such"],
+            before.as_str(),
+            "workspace",
+        ),
+    ] {
+        let refused = run_with(args, data, input);
+        assert!(!refused.status.success(), "{args:?} {input}");
+        assert!(err(&refused).contains(why), "{args:?}: {}", err(&refused));
+        assert_eq!(out(&refused), "");
+    }
+    assert_eq!(before, out(&run(&["export"], data)));
 }

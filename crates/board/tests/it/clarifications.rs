@@ -466,6 +466,35 @@ store::on_both_engines! {
         assert_eq!(puppet.texts().len(), 2);
     }
 
+    // Whoever loses may have read the winner's claim before it was committed.
+    async fn answers_given_at_one_moment_to_a_detached_bundle_end_alike(db: TestDb) {
+        let world = World::new(db).await;
+        for _ in 0..5 {
+            let (puppet, id) = detached(&world).await;
+            let mut changes = world.board().signals().subscribe(Topic::Clarifications);
+            let answers: Vec<_> = ["q1_opt1", "q1_opt2", "q1_opt1", "q1_opt2"]
+                .map(|choice| {
+                    let world = world.clone();
+                    tokio::spawn(async move { respond(&world, id, &option(choice)).await })
+                })
+                .into();
+            soon(async {
+                while status(&world, id).await != ClarificationStatus::Responding {
+                    changes.changed().await.unwrap();
+                }
+            })
+            .await;
+            world.run().await;
+            let mut ends = Vec::new();
+            for answer in answers {
+                ends.push(soon(answer).await.unwrap().unwrap());
+            }
+            assert_eq!(ends.iter().filter(|end| end.claimed).count(), 1);
+            assert!(ends.iter().all(|end| end.status == ClarificationStatus::Answered && end.response == ends[0].response));
+            assert_eq!(puppet.texts().len(), 2);
+        }
+    }
+
     async fn an_answer_that_finds_no_agent_leaves_the_question_open(db: TestDb) {
         let world = World::new(db).await;
         let (puppet, id) = detached(&world).await;

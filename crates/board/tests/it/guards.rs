@@ -6,7 +6,7 @@ use board::{Actor, Settings};
 use domain::error::ErrorCode;
 use domain::guards::Guards;
 use domain::ids::{MessageId, TaskId};
-use domain::params::{DeliveryMode, MessageTask};
+use domain::params::{DeliveryMode, MessageTask, SpawnSession};
 use domain::queue::merge::AutoMerge;
 use domain::view::{DeliveryStatus, MessageOutcome};
 use serde_json::{Value, json};
@@ -135,14 +135,47 @@ store::on_both_engines! {
         one.tell(target.task, "3").await.unwrap();
     }
 
-    // Rulings 20: what a parent interrupts for goes around the queue's capacity, and so around its shares.
-    async fn an_interrupt_needs_no_place_in_the_queue(db: TestDb) {
+    // Rulings 8: only questions and answers go around the queue's capacity.
+    async fn an_interrupt_that_finds_no_place_is_refused_and_cancels_nothing(db: TestDb) {
         let world = World::with(db, Settings { queue_capacity: 1, interrupt_wait_ms: 20, ..Settings::default() }).await;
         let parent = world.working("Parent").await;
         let child = world.child(&parent, "Child").await;
         parent.tell(child.task, "later").await.unwrap();
-        parent.interrupt(child.task, "now").await.unwrap();
-        assert_eq!(child.waiting().await, ["now", "later"]);
+        refused(parent.interrupt(child.task, "now").await, ErrorCode::QueueFull);
+        world.run().await;
+        assert!(child.is_in_turn());
+        assert_eq!(child.waiting().await, ["later"]);
+    }
+
+    // A session that is spawned is begun by a message; another tool is no way around the limits.
+    async fn spawning_counts_like_writing(db: TestDb) {
+        let world = World::with(db, guarded(|guards| guards.pair_limit = 2)).await;
+        let (one, two) = (world.working("One").await, world.working("Two").await);
+        let spawn = async |from: &Puppet, on: TaskId| {
+            let params = SpawnSession { prompt: "Help.".to_owned(), ..SpawnSession::default() };
+            world.board().session_spawn(&from.actor(), Some(on), &params).await
+        };
+        one.tell(two.task, "1").await.unwrap();
+        spawn(&one, two.task).await.unwrap();
+        let sessions = world.count("sessions").await;
+        let refusal = refused(spawn(&one, two.task).await, ErrorCode::RateLimited);
+        assert_eq!(refusal.details.unwrap()["guard"], "pair");
+        limited(one.tell(two.task, "3").await);
+        // On its own task a spawner meets a new session each time.
+        spawn(&one, one.task).await.unwrap();
+        spawn(&one, one.task).await.unwrap();
+        refused(spawn(&one, one.task).await, ErrorCode::RateLimited);
+        assert_eq!(world.count("sessions").await, sessions + 2, "what was refused left nothing");
+    }
+
+    async fn a_chain_goes_on_through_a_session_that_is_spawned(db: TestDb) {
+        let world = World::with(db, guarded(|guards| guards.max_hops = 1)).await;
+        let (one, two) = (world.working("One").await, world.resting("Two").await);
+        let params = SpawnSession { prompt: "Tell Two.".to_owned(), ..SpawnSession::default() };
+        let spawned = world.board().session_spawn(&one.actor(), None, &params).await.unwrap();
+        world.run().await;
+        let helper = world.puppet(one.task, spawned.session_id);
+        assert_eq!(limited(helper.tell(two.task, "Hello.").await)["guard"], "hops");
     }
 
     // Task-domain 14.16.

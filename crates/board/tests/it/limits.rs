@@ -330,6 +330,43 @@ store::on_both_engines! {
         assert_eq!(world.primary(waiting).await.texts(), ["Begin with Waiting."]);
     }
 
+    async fn a_card_that_is_opened_again_waits_for_a_place_like_any_other(db: TestDb) {
+        let world = limited(db, 1).await;
+        let (first, second) = (idle(&world, "First").await, idle(&world, "Second").await);
+        for task in [first, second] {
+            let rests = EntryOptions { skip_step_prompt: true, ..EntryOptions::default() };
+            let params = MoveTask { entry_options: Some(rests), ..MoveTask::to(world.step("In Progress")) };
+            world.board().task_move(&OPERATOR, task, &params).await.unwrap();
+        }
+        assert!(!card(&world, second).await.wip_admitted);
+        set(&world, first, "done").await;
+        assert!(card(&world, second).await.wip_admitted);
+        set(&world, first, "todo").await;
+        assert!(!card(&world, first).await.wip_admitted, "its place is taken");
+        set(&world, second, "done").await;
+        assert!(card(&world, first).await.wip_admitted);
+
+        // One whose agent is at work has its place, whatever is said about its state meanwhile.
+        let busy = world.working("Busy").await;
+        set(&world, busy.task, "done").await;
+        set(&world, busy.task, "todo").await;
+        assert!(busy.card().await.wip_admitted);
+    }
+
+    async fn no_agent_is_started_for_a_turn_whose_step_is_full(db: TestDb) {
+        let world = limited(db, 1).await;
+        world.working("Holder").await;
+        let events = StepEvents { on_turn_start: vec![MoveAction::MoveToNext], ..StepEvents::default() };
+        change(&world, "Backlog", UpdateStep { events: Some(events), ..UpdateStep::default() }).await;
+        let task = idle(&world, "Waits").await;
+        let told = world.board().prompt_task(&OPERATOR, task, "Begin.", None).await.unwrap();
+        assert_eq!(told.status, DeliveryStatus::Queued);
+        world.run().await;
+        let waits = card(&world, task).await;
+        assert_eq!((waits.workflow_step_id, waits.wip_admitted), (world.step("In Progress"), false));
+        assert!(!world.node().is_live(told.session_id.unwrap()));
+    }
+
     async fn of_two_cards_and_one_place_one_is_admitted(db: TestDb) {
         let world = limited(db, 1).await;
         let (a, b) = (idle(&world, "A").await, idle(&world, "B").await);

@@ -1,12 +1,12 @@
 //! Moves of cards (task-domain section 7): at once or at the end of the turn, their options, and who loses.
 
-use crate::puppet::Puppet;
+use crate::puppet::{Puppet, note};
 use crate::races::at_once;
 use crate::world::{NODE, World, prompted, refused, soon};
 use board::{Actor, Settings, TurnOutcome};
 use domain::error::ErrorCode;
 use domain::moves::{Disposition, EntryOptions};
-use domain::params::{CreateTask, MoveTask, UpdateStep};
+use domain::params::{CreateTask, MessageTask, MoveTask, UpdateStep};
 use domain::question::QuestionStatus;
 use domain::session::SessionState;
 use domain::task::TaskState;
@@ -266,6 +266,48 @@ store::on_both_engines! {
         world.run().await;
         assert_eq!(puppet.last_heard().text, "Look at x first.\n\nReview: Begin with Task.");
         assert_eq!(world.count("entry_markers").await, 0);
+    }
+
+    // What a move was given to say is not lost with the session that it was for.
+    async fn a_hand_off_to_a_session_that_has_ended_waits_for_its_resumption(db: TestDb) {
+        let world = reviewing(db).await;
+        stay(&world, "In Progress").await;
+        for stopped in [true, false] {
+            let puppet = world.resting("Task").await;
+            if stopped {
+                world.board().session_stop(&OPERATOR, puppet.session).await.unwrap();
+            } else {
+                world.node().die(puppet.session).await.unwrap();
+                world.node().break_agent(puppet.session);
+                puppet.operator_says("Are you there?").await;
+                world.run().await;
+                assert_eq!(puppet.state().await, SessionState::Failed);
+                world.node().mend_agent(puppet.session);
+            }
+            let moved = move_as(&world, OPERATOR, &puppet, &with(&world, "Review", handoff("Look at x first."))).await.unwrap();
+            world.run().await;
+            assert_eq!(moved.disposition, Disposition::Applied);
+            assert!(!puppet.is_in_turn(), "a move does not bring back what has ended");
+            let notice = puppet.card().await.workflow_notice.unwrap();
+            assert!(notice.contains("resume"), "{notice}");
+            world.board().session_resume(&OPERATOR, puppet.session).await.unwrap();
+            world.run().await;
+            while puppet.last_heard().text != "Look at x first.\n\nReview: Begin with Task." {
+                puppet.end_turn().await;
+                world.run().await;
+            }
+        }
+    }
+
+    async fn a_blank_answer_is_no_message_and_leaves_the_question_open(db: TestDb) {
+        let world = World::new(db).await;
+        let (parent, child, question) = world.waiting_family().await;
+        for blank in ["", "  "] {
+            let params = MessageTask { reply_to_question_id: Some(blank.to_owned()), ..note(child.task, "SQLite") };
+            refused(parent.send(params).await, ErrorCode::Validation);
+        }
+        assert_eq!(world.question_status(question).await, QuestionStatus::Pending);
+        parent.reply(&child, question, "SQLite").await.unwrap();
     }
 
     async fn the_older_name_of_instructions_works(db: TestDb) {

@@ -6,7 +6,7 @@ use board::Actor;
 use domain::error::ErrorCode;
 use domain::ids::{SessionId, TaskId};
 use domain::message::MessageType;
-use domain::params::{CreateProfile, CreateTask, SpawnSession};
+use domain::params::{CreateProfile, CreateTask, SpawnSession, UpdateTask};
 use domain::question::QuestionStatus;
 use domain::session::SessionState;
 use domain::task::TaskState;
@@ -95,6 +95,29 @@ store::on_both_engines! {
         world.run().await;
         let told = world.puppet(a.task, spawned.session_id).messages_of(MessageType::Message).await.remove(0);
         assert!(!told.metadata.contains_key("sender_session_id") && !told.metadata.contains_key("sender_task_id"));
+    }
+
+    // Rulings 18: what is over takes no words of agents, whichever tool carries them.
+    async fn an_agent_starts_nothing_on_a_task_that_is_over_or_waits_for_another(db: TestDb) {
+        let world = World::new(db).await;
+        let (puppet, other) = (world.working("Task").await, world.resting("Other").await);
+        let board = world.board();
+        for state in ["failed", "cancelled"] {
+            let params = UpdateTask { state: Some(state.to_owned()), ..UpdateTask::default() };
+            board.task_update(&Actor::Operator, other.task, params).await.unwrap();
+            let refusal = refused(board.session_spawn(&puppet.actor(), Some(other.task), &begin("Go on.")).await, ErrorCode::Conflict);
+            assert!(refusal.message.contains("create_task_kandev"), "{refusal}");
+        }
+        let params = CreateTask { blocked_by: vec![puppet.task], ..prompted("Blocked") };
+        let blocked = world.create(params).await.unwrap().task.id;
+        refused(board.session_spawn(&puppet.actor(), Some(blocked), &begin("Begin.")).await, ErrorCode::Conflict);
+        world.run().await;
+        assert_eq!(world.count("deferred_launches").await, 1, "it still starts when it may");
+        // Its operator may: that is a start by hand, and the only one.
+        board.session_spawn(&Actor::Operator, Some(blocked), &begin("Begin.")).await.unwrap();
+        world.run().await;
+        assert_eq!(world.count("deferred_launches").await, 0);
+        assert_eq!(world.primary(blocked).await.texts(), ["Begin."]);
     }
 
     async fn another_workspace_is_out_of_reach(db: TestDb) {

@@ -1,7 +1,7 @@
 use crate::world::{UNICODE, World, at, bundle, permission, prompt, question, read, turn, write};
 use domain::clarification::{Clarification, ClarificationStatus};
 use domain::event::{EventKind, NewEvent};
-use domain::ids::{QuestionId, TaskId};
+use domain::ids::{QuestionId, TaskId, WorkspaceId};
 use domain::permission::{Permission, PermissionStatus};
 use domain::question::{ParentQuestion, QuestionStatus};
 use domain::queue::{Lane, QueuedPrompt, QueuedState};
@@ -86,7 +86,7 @@ async fn view(store: &Store, id: TaskId) -> TaskView {
     unmarked(one)
 }
 
-async fn ids(store: &Store, filter: TaskFilter) -> Vec<TaskId> {
+async fn ids(store: &Store, filter: TaskFilter<'_>) -> Vec<TaskId> {
     read(store, async |db| tasks(db, &filter).await)
         .await
         .iter()
@@ -181,7 +181,7 @@ store::on_both_engines! {
         assert_eq!(view(&db.store, first.id).await, TaskView { blocks: vec![waits.id], ..bare_view(&first) });
         assert_eq!(view(&db.store, done.id).await, TaskView { blocks: vec![waits.id], ..bare_view(&done) });
 
-        let of = async |filter: TaskFilter| {
+        let of = async |filter: TaskFilter<'_>| {
             let filter = TaskFilter { limit: 10, ..filter };
             let found = read(&db.store, async |db| tasks(db, &filter).await).await;
             found.into_iter().map(|task| task.id).collect::<Vec<_>>()
@@ -190,6 +190,12 @@ store::on_both_engines! {
         assert_eq!(of(filter).await, [first.id, done.id]);
         let filter = TaskFilter { dependants_of: Some(done.id), ..TaskFilter::default() };
         assert_eq!(of(filter).await, [waits.id]);
+        // What a caller reaches counts before the page is cut.
+        let somewhere = WorkspaceId::new();
+        for (within, found) in [(&[][..], 0), (&[somewhere], 0), (&[somewhere, waits.workspace_id], 3)] {
+            let filter = TaskFilter { within: Some(within), ..TaskFilter::default() };
+            assert_eq!(of(filter).await.len(), found);
+        }
         // A page shows the edges of its own tasks, also to tasks beyond it.
         let page = TaskFilter { limit: 1, ..TaskFilter::default() };
         let page = read(&db.store, async |db| tasks(db, &page).await).await;
