@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { before, test } from "node:test";
 import { versions } from "./agents.ts";
-import type { Message, TaskPage } from "./board.ts";
+import type { Message, TaskPage } from "../support/board.ts";
 import type { Script, Seen } from "./model/server.ts";
 import { profileTools } from "./profile.ts";
 import { World } from "./world.ts";

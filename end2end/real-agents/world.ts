@@ -5,7 +5,7 @@ import path from "node:path";
 import type { TestContext } from "node:test";
 import { Server } from "../support/server.ts";
 import { type CommandLine, type Surroundings, claude, codex } from "./agents.ts";
-import { type Agent, Board, type Task, until } from "./board.ts";
+import { type Agent, Board, type Task, until } from "../support/board.ts";
 import { Model, type Script, type Seen } from "./model/server.ts";
 import { Trap } from "./trap.ts";
 

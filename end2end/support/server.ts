@@ -22,6 +22,8 @@ export interface Start {
   dataDir?: string;
   args?: string[];
   env?: Record<string, string>;
+  /** Another program than the server's own, which is given its data folder alone. */
+  program?: string;
 }
 
 export class Server {
@@ -38,7 +40,9 @@ export class Server {
   /** Starts one. Several can run at once, also one after another in the same folder. */
   static async start(options: Start = {}): Promise<Server> {
     const dataDir = options.dataDir ?? (await mkdtemp(path.join(tmpdir(), "flightdeck-e2e-")));
-    const child = spawn(binary(), ["serve", "--addr", "127.0.0.1:0", "--data-dir", dataDir, ...(options.args ?? [])], {
+    const serve = ["serve", "--addr", "127.0.0.1:0", "--data-dir", dataDir, ...(options.args ?? [])];
+    const [program, args] = options.program ? [options.program, [dataDir]] : [binary(), serve];
+    const child = spawn(program, args, {
       cwd: project,
       env: { ...process.env, ...options.env },
       stdio: ["ignore", "pipe", "pipe"],
@@ -77,6 +81,17 @@ export class Server {
       encoding: "utf8",
     });
     if (made.status !== 0) throw new Error(`the account was not made: ${made.stderr}`);
+  }
+
+  /** Makes an access token of an outside client, beside the running server. */
+  makeToken(name: string): string {
+    const made = spawnSync(binary(), ["token", "create", "--name", name, "--data-dir", this.dataDir], {
+      cwd: project,
+      encoding: "utf8",
+    });
+    const token = made.stdout.trim().split("\n").at(-1);
+    if (made.status !== 0 || !token) throw new Error(`the token was not made: ${made.stderr}`);
+    return token;
   }
 
   /** The last lines it printed. */

@@ -45,6 +45,8 @@ pub struct Variation {
     pub seams: Option<Seams>,
     /// Do not start the runtime: no agent is started, and a test reports what one would.
     pub without_runtime: bool,
+    /// What answers at the MCP route; the board's tools when left out.
+    pub stand_in: Option<mcp::StandIn>,
     /// The executable that offers `agent-guard` and `demo-agent`; this one when left out.
     pub exe: Option<PathBuf>,
 }
@@ -122,17 +124,21 @@ impl Server {
             .await
             .map_err(refused)?;
         let names = Arc::new(names(&config, exposed));
+        let mut mcp = Mcp::new(
+            board.clone(),
+            names.clone(),
+            &feed,
+            config.run_waits(),
+            vary.patience,
+            &shutdown,
+        );
+        if let Some(stand_in) = &vary.stand_in {
+            mcp = mcp.with(stand_in, vary.patience, &shutdown);
+        }
         let state = AppState {
             jobs: jobs.clone(),
             models: Models::from(&config.models),
-            mcp: Mcp::new(
-                board.clone(),
-                names.clone(),
-                &feed,
-                config.run_waits(),
-                vary.patience,
-                &shutdown,
-            ),
+            mcp,
             feed,
             site: pages::site(config.site_dir.clone()),
             accounts: Arc::new(Accounts::new(board.clone(), exposed)),

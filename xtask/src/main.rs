@@ -1,4 +1,4 @@
-//! The commands people need: `cargo xtask serve | test | dev | build | check | e2e | test-agents | bench | fmt | docs`.
+//! The commands people need: `cargo xtask serve | test | dev | build | check | e2e | test-clients | test-agents | bench | fmt | docs`.
 //!
 //! Each does its own set-up and needs nothing installed beyond rustup, Node and a C compiler.
 
@@ -25,6 +25,7 @@ mod setup;
 mod stage;
 mod test;
 mod test_agents;
+mod test_clients;
 
 use anyhow::Result;
 use clap::{Parser, Subcommand};
@@ -70,6 +71,12 @@ enum Command {
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         args: Vec<String>,
     },
+    /// The conformance suite of MCP, and clients that others wrote, against a real server
+    TestClients {
+        /// Arguments for Node's test runner, such as --test-name-pattern=Python
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        args: Vec<String>,
+    },
     /// Tests with agents that others wrote: installs them (1 GB) and needs no key and no network
     TestAgents {
         /// Arguments for Node's test runner, such as --test-name-pattern=Claude
@@ -96,6 +103,7 @@ fn main() -> Result<()> {
         Command::Test { long } => test::test(long),
         Command::Check => test::check(),
         Command::E2e { args } => e2e::build_and_run(&args).map(close),
+        Command::TestClients { args } => test_clients::test_clients(&args).map(close),
         Command::TestAgents { args } => test_agents::test_agents(&args).map(close),
         Command::Bench { args } => bench::bench(&args),
         Command::Fmt => stage::must("cargo fmt", project::cargo("fmt").arg("--all")).map(drop),

@@ -13,6 +13,7 @@ use crate::build::{self, Bundle};
 use crate::checks::{imports, wasm_tree};
 use crate::count::Counts;
 use crate::postgres::{self, Cluster, Durability};
+use crate::test_clients::{self, Ahead};
 use crate::{e2e, project, setup, stage};
 
 /// Our crates as Cargo selects them for native tests. The bundle's crate compiles for WASM only, and this program is
@@ -48,6 +49,16 @@ impl Run {
             counts,
         });
         counts.failed == 0
+    }
+
+    /// A stage that cannot be done, which is a failure.
+    fn not_run(&mut self, name: &'static str, why: &str) {
+        println!("\n== {name}: cannot run {why}");
+        self.stages.push(Stage {
+            name,
+            took: Duration::ZERO,
+            counts: Counts::FAILED,
+        });
     }
 
     /// A stage that holds or does not.
@@ -88,8 +99,14 @@ pub(crate) fn test(long: bool) -> Result<()> {
     let mut run = Run::default();
     run.check("set-up", || {
         setup::wasm_target()?;
-        setup::install_missing(&[&setup::BROWSER, &postgres::TOOL, &setup::WASM_OPT])
+        setup::install_missing(&[
+            &setup::BROWSER,
+            &postgres::TOOL,
+            &setup::WASM_OPT,
+            &test_clients::PYTHON,
+        ])
     });
+    let clients = Ahead::begin();
     house_rules(&mut run);
     let compiled = run.check("compile", || {
         for (name, selection) in [
@@ -113,6 +130,11 @@ pub(crate) fn test(long: bool) -> Result<()> {
             )
         });
     }
+    if compiled {
+        run.stage("real clients", || test_clients::run(clients, &[]));
+    } else {
+        run.not_run("real clients", "without server");
+    }
     run.stage("tests of xtask", || {
         tests("tests of xtask", &OURSELVES, None, long)
     });
@@ -121,12 +143,7 @@ pub(crate) fn test(long: bool) -> Result<()> {
     if compiled && bundled {
         run.stage("end to end", || e2e::run(&[]));
     } else {
-        println!("\n== end to end: cannot run without server and bundle");
-        run.stages.push(Stage {
-            name: "end to end",
-            took: Duration::ZERO,
-            counts: Counts::FAILED,
-        });
+        run.not_run("end to end", "without server and bundle");
     }
     run.close()
 }

@@ -48,12 +48,14 @@ use crate::runtime;
 use axum::extract::{Request, State};
 use axum::response::Response;
 use board::Board;
+use connection::Connection;
 use domain::ids::SessionId;
 use futures::future::BoxFuture;
+use rmcp::ServerHandler;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio_util::sync::CancellationToken;
-use transport::Transport;
+use transport::Door;
 use waiting::Runs;
 
 /// Where the tools are.
@@ -89,12 +91,33 @@ impl Default for Patience {
     }
 }
 
+/// What answers at the route instead of the board's tools, for tests of everything that stands before them: transport,
+/// credentials, limits.
+#[derive(Clone)]
+pub struct StandIn(Arc<dyn Fn(Patience, &CancellationToken) -> Arc<dyn Door> + Send + Sync>);
+
+impl StandIn {
+    /// `handler` answers, a clone of it on each connection.
+    #[must_use]
+    pub fn new<H: ServerHandler + Clone>(handler: H) -> Self {
+        Self(Arc::new(move |patience, shutdown| {
+            transport::door(&handler, patience, shutdown)
+        }))
+    }
+}
+
+impl std::fmt::Debug for StandIn {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("StandIn").finish_non_exhaustive()
+    }
+}
+
 /// The route. Cheap to clone.
 #[derive(Debug, Clone)]
 pub struct Mcp {
     lists: Lists,
     runs: Runs,
-    transport: Arc<Transport>,
+    door: Arc<dyn Door>,
     names: Arc<Names>,
 }
 
@@ -111,13 +134,25 @@ impl Mcp {
     ) -> Self {
         let lists = Lists::new(board);
         let runs = Runs::start(feed, waits, shutdown.clone());
-        let transport = Arc::new(Transport::new(&lists, &runs, patience, shutdown));
+        let connection = Connection::new(lists.clone(), runs.clone(), patience, shutdown.clone());
         Self {
             lists,
             runs,
-            transport,
+            door: transport::door(&connection, patience, shutdown),
             names,
         }
+    }
+
+    /// With something else behind the door.
+    #[must_use]
+    pub fn with(
+        mut self,
+        stand_in: &StandIn,
+        patience: Patience,
+        shutdown: &CancellationToken,
+    ) -> Self {
+        self.door = stand_in.0(patience, shutdown);
+        self
     }
 
     /// What is counted of runs.
@@ -173,7 +208,7 @@ pub fn contract_tools() -> Vec<ContractTool> {
 /// Answers at [`PATH`].
 pub(crate) async fn serve(State(mcp): State<Mcp>, request: Request) -> Response {
     match auth::identify(&mcp.lists.board, &mcp.names, request.headers()).await {
-        Ok(actor) => mcp.transport.serve(actor, request).await,
+        Ok(actor) => mcp.door.serve(actor, request).await,
         Err(refused) => refused,
     }
 }

@@ -6,10 +6,7 @@
 //!   waits for a person must know that nobody waits for it any more, so the answer's body tells when it is dropped.
 
 use super::Patience;
-use super::connection::Connection;
 use super::identity::Identity;
-use super::lists::Lists;
-use super::waiting::Runs;
 use axum::body::{Body, BodyDataStream};
 use axum::extract::Request;
 use axum::response::{IntoResponse, Response};
@@ -17,7 +14,9 @@ use board::Actor;
 use bytes::Bytes;
 use domain::error::Refusal;
 use futures::Stream;
+use futures::future::BoxFuture;
 use http::HeaderMap;
+use rmcp::ServerHandler;
 use rmcp::transport::streamable_http_server::session::local::LocalSessionManager;
 use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
 use std::collections::HashMap;
@@ -31,54 +30,59 @@ const SESSION_ID: &str = "mcp-session-id";
 /// The largest message; the board takes texts of up to 256 KiB.
 const BODY_LIMIT: usize = 1024 * 1024;
 
-/// The HTTP side of the route.
-pub(super) struct Transport {
-    agents: Half,
-    external: Half,
+/// The HTTP side of the route, whatever answers behind it.
+pub(super) trait Door: Send + Sync + std::fmt::Debug {
+    /// Answers a request of `actor`.
+    fn serve(&self, actor: Actor, request: Request) -> BoxFuture<'_, Response>;
 }
 
-impl std::fmt::Debug for Transport {
+/// The door to what `H` answers.
+struct Transport<H> {
+    agents: Half<H>,
+    external: Half<H>,
+}
+
+/// A door to `handler`, which is cloned for each connection.
+pub(super) fn door<H: ServerHandler + Clone>(
+    handler: &H,
+    patience: Patience,
+    shutdown: &CancellationToken,
+) -> Arc<dyn Door> {
+    let half = |idle| Half::new(handler.clone(), idle, shutdown.clone());
+    Arc::new(Transport {
+        agents: half(patience.agent_idle),
+        external: half(patience.external_idle),
+    })
+}
+
+impl<H> std::fmt::Debug for Transport<H> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Transport").finish_non_exhaustive()
     }
 }
 
-impl Transport {
-    pub(super) fn new(
-        lists: &Lists,
-        runs: &Runs,
-        patience: Patience,
-        shutdown: &CancellationToken,
-    ) -> Self {
-        let half = |idle| {
-            let connection =
-                Connection::new(lists.clone(), runs.clone(), patience, shutdown.clone());
-            Half::new(connection, idle, shutdown.clone())
-        };
-        Self {
-            agents: half(patience.agent_idle),
-            external: half(patience.external_idle),
-        }
-    }
-
-    pub(super) async fn serve(&self, actor: Actor, request: Request) -> Response {
+impl<H: ServerHandler> Door for Transport<H> {
+    fn serve(&self, actor: Actor, request: Request) -> BoxFuture<'_, Response> {
         let half = match actor {
             Actor::Agent { .. } => &self.agents,
             Actor::External { .. } | Actor::Operator | Actor::System => &self.external,
         };
-        half.serve(actor, request).await
+        Box::pin(half.serve(actor, request))
     }
 }
 
 /// Connections of one kind of client, which are forgotten after the same time.
-struct Half {
-    service: StreamableHttpService<Connection, LocalSessionManager>,
+struct Half<H> {
+    service: StreamableHttpService<H, LocalSessionManager>,
     sessions: Arc<LocalSessionManager>,
     owners: Mutex<HashMap<String, Actor>>,
 }
 
-impl Half {
-    fn new(connection: Connection, idle: Duration, shutdown: CancellationToken) -> Self {
+impl<H: ServerHandler> Half<H> {
+    fn new(handler: H, idle: Duration, shutdown: CancellationToken) -> Self
+    where
+        H: Clone,
+    {
         let mut sessions = LocalSessionManager::default();
         sessions.session_config.keep_alive = Some(idle);
         let sessions = Arc::new(sessions);
@@ -88,7 +92,7 @@ impl Half {
             .with_max_request_body_bytes(BODY_LIMIT)
             .with_cancellation_token(shutdown);
         let service =
-            StreamableHttpService::new(move || Ok(connection.clone()), sessions.clone(), config);
+            StreamableHttpService::new(move || Ok(handler.clone()), sessions.clone(), config);
         Self {
             service,
             sessions,

@@ -53,6 +53,10 @@ export class Board {
     return this.call<T>("POST", path, body);
   }
 
+  patch<T>(path: string, body: object): Promise<T> {
+    return this.call<T>("PATCH", path, body);
+  }
+
   task(id: string): Promise<Task> {
     return this.get(`/tasks/${id}`);
   }
@@ -86,12 +90,12 @@ export class Board {
 }
 
 /** Asks until there is an answer. `giveUp` ends the wait early, by throwing. */
-export async function until<T>(what: string, ask: () => Promise<T | undefined | false>, giveUp: () => Promise<void>): Promise<T> {
+export async function until<T>(what: string, ask: () => Promise<T | undefined | false>, giveUp?: () => Promise<void>): Promise<T> {
   const deadline = Date.now() + PATIENCE_MS;
   for (;;) {
     const answer = await ask();
     if (answer !== undefined && answer !== false) return answer;
-    await giveUp();
+    await giveUp?.();
     if (Date.now() > deadline) throw new Error(`${what}: not within ${PATIENCE_MS / 1000} s`);
     await sleep(100);
   }
