@@ -152,10 +152,6 @@ pub struct NewRun {
     pub run: Run,
     /// The session that its client asked to go on with.
     pub thread: Option<SessionId>,
-    /// Its client's key.
-    pub idempotency_key: Option<String>,
-    /// Hash of everything asked for.
-    pub payload_hash: String,
     /// Hash of its words; without one it is nobody's twin.
     pub twin_hash: Option<String>,
     /// The prompt that it was queued as.
@@ -170,12 +166,12 @@ fn thread_key(thread: Option<SessionId>) -> String {
     thread.map(|id| id.to_string()).unwrap_or_default()
 }
 
-/// Adds a run. A second live one of a session, a key that is taken and an active twin are [`crate::StoreError::Unique`].
+/// Adds a run. A second live one of a session and an active twin are [`crate::StoreError::Unique`].
 pub async fn insert(tx: &mut Tx, new: &NewRun) -> Result<()> {
     sqlx::query(
-        "insert into runs (id, token_id, task_id, session_id, agent, thread, idempotency_key, payload_hash, twin_hash, prompt_id, \
-         asked_task, asked_context, asked_by, from_seq, from_generation, created_at) \
-         values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16)",
+        "insert into runs (id, token_id, task_id, session_id, agent, thread, twin_hash, prompt_id, asked_task, asked_context, \
+         asked_by, from_seq, from_generation, created_at) \
+         values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)",
     )
     .bind(new.run.id.to_string())
     .bind(new.run.token_id.to_string())
@@ -183,8 +179,6 @@ pub async fn insert(tx: &mut Tx, new: &NewRun) -> Result<()> {
     .bind(new.run.session_id.to_string())
     .bind(text(&new.run.agent))
     .bind(thread_key(new.thread))
-    .bind(opt_text(new.idempotency_key.as_deref()))
-    .bind(&new.payload_hash)
     .bind(new.twin_hash.as_deref())
     .bind(new.prompt_id.to_string())
     .bind(text(&new.asked.task))
@@ -284,19 +278,42 @@ pub async fn live_sessions(db: &mut Snapshot) -> Result<Vec<SessionId>> {
         .collect()
 }
 
-/// The run that a client asked for under a key, with the hash of what it asked for.
+/// Notes what a call under a client's key came to; `hash` is of everything that it asked for. A key that is taken is
+/// [`crate::StoreError::Unique`].
+pub async fn note_key(
+    tx: &mut Tx,
+    token: TokenId,
+    key: &str,
+    hash: &str,
+    run: RunId,
+) -> Result<()> {
+    sqlx::query(
+        "insert into run_keys (token_id, idempotency_key, payload_hash, run_id) values ($1, $2, $3, $4)",
+    )
+    .bind(token.to_string())
+    .bind(text(key))
+    .bind(hash)
+    .bind(run.to_string())
+    .execute(tx.connection())
+    .await?;
+    Ok(())
+}
+
+/// The run that a client's key stands for, with the hash of what was asked for under it.
 pub async fn by_key(
     db: &mut Snapshot,
     token: TokenId,
     key: &str,
 ) -> Result<Option<(RunId, String)>> {
-    sqlx::query("select id, payload_hash from runs where token_id = $1 and idempotency_key = $2")
-        .bind(token.to_string())
-        .bind(text(key))
-        .fetch_optional(db.connection())
-        .await?
-        .map(|row| Ok((row.id("id")?, row.text("payload_hash")?)))
-        .transpose()
+    sqlx::query(
+        "select run_id, payload_hash from run_keys where token_id = $1 and idempotency_key = $2",
+    )
+    .bind(token.to_string())
+    .bind(text(key))
+    .fetch_optional(db.connection())
+    .await?
+    .map(|row| Ok((row.id("run_id")?, row.text("payload_hash")?)))
+    .transpose()
 }
 
 /// The run that is going on in the same words, and when it was asked for.

@@ -61,22 +61,28 @@ impl Board {
         let mut work = self.begin().await?;
         // On the heap: making a card and its session is large to hand around.
         let outcome = Box::pin(work.start_run(self, actor, token, call)).await?;
-        let (id, writes) = match outcome {
-            Outcome::New(id) | Outcome::Answered(id) => (id, true),
-            Outcome::Keyed(id) | Outcome::Twin(id) => (id, false),
+        let (id, duplicate) = match outcome {
+            Outcome::New(id) | Outcome::Answered(id) => (id, false),
+            Outcome::Keyed(id) | Outcome::Twin(id) => (id, true),
         };
+        // Whatever the call came to: a repeat under its key comes to the same.
+        let key = call.idempotency_key.as_ref();
+        let noted = key.filter(|_| !matches!(outcome, Outcome::Keyed(_)));
+        if let Some(key) = noted {
+            store::runs::note_key(&mut work.tx, token, key, &call.payload_hash(), id).await?;
+        }
         let found = store::runs::find(&mut work.tx, token, id)
             .await?
             .ok_or_else(|| RunRefusal::no_run(None))?;
         let view = self
             .run_view(&mut work.tx, found, Detail::Core.parts(), None)
             .await?;
-        if writes {
+        if !duplicate || noted.is_some() {
             work.commit().await?;
         }
         Ok(Started {
             view,
-            duplicate: !writes,
+            duplicate,
             duplicate_of: matches!(outcome, Outcome::Twin(_)).then_some(id),
             answered: matches!(outcome, Outcome::Answered(_)),
         })
@@ -157,8 +163,6 @@ impl Work {
         let prompt_id = self.run_prompt(&task, &mut session, call, run.id).await?;
         let new = NewRun {
             thread,
-            idempotency_key: call.idempotency_key.clone(),
-            payload_hash: call.payload_hash(),
             twin_hash: (!call.allow_duplicate).then_some(hash),
             prompt_id,
             from_generation,

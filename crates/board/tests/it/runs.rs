@@ -257,6 +257,34 @@ store::on_both_engines! {
         assert!(!Client::new(&world).await.ask(&keyed("Do it.")).await.unwrap().duplicate);
     }
 
+    async fn a_key_stands_for_what_its_call_found_too(db: TestDb) {
+        let world = World::new(db).await;
+        let client = Client::new(&world).await;
+        let (view, puppet) = client.working("Do it.").await;
+        let keyed = |call: RunTask, key: &str| RunTask { idempotency_key: Some(key.to_owned()), ..call };
+        // A twin.
+        let twin = keyed(words("Do it."), "twin");
+        assert_eq!(client.ask(&twin).await.unwrap().duplicate_of, Some(view.task_id));
+        // An answer: repeated, it neither answers the next question nor finds the thread busy.
+        ask_operator(&puppet).await;
+        let answer = keyed(in_thread(view.session_key, "sqlite"), "answer");
+        assert!(client.ask(&answer).await.unwrap().answered);
+        let again = client.ask(&answer).await.unwrap();
+        assert_eq!((again.duplicate, again.answered, again.view.task_id), (true, false, view.task_id));
+        let second = ask_operator(&puppet).await;
+        assert!(client.ask(&answer).await.unwrap().duplicate);
+        assert_eq!(client.get(view.task_id).await.status, RunStatus::NeedsHuman);
+        let conflict = refusal(client.ask(&keyed(in_thread(view.session_key, "files"), "answer")).await);
+        assert_eq!(conflict.code, RunErrorCode::IdempotencyConflict);
+        client.ask(&in_thread(view.session_key, "sqlite")).await.unwrap();
+        world.board().clarification_wait(second).await.unwrap();
+        puppet.end_turn().await;
+        world.run().await;
+        let over = client.ask(&twin).await.unwrap();
+        assert_eq!((over.duplicate, over.view.task_id), (true, view.task_id));
+        assert_eq!((world.count("runs").await, world.count("run_keys").await), (1, 2));
+    }
+
     async fn a_busy_thread_starts_nothing_and_names_what_it_does(db: TestDb) {
         let world = World::new(db).await;
         let client = Client::new(&world).await;

@@ -30,8 +30,6 @@ pub(crate) fn run_of(session: &Session, token: TokenId) -> NewRun {
             end: None,
         },
         thread: None,
-        idempotency_key: None,
-        payload_hash: "p".to_owned(),
         twin_hash: None,
         prompt_id: PromptId::new(),
         from_generation: 0,
@@ -88,47 +86,60 @@ store::on_both_engines! {
         assert_eq!(read(&db.store, async |db| prompt_of(db, new.run.id).await).await, Some(new.prompt_id));
     }
 
-    async fn one_live_run_a_session_one_a_key_one_twin(db: TestDb) {
+    async fn one_live_run_a_session_and_one_twin(db: TestDb) {
         let world = World::new(&db).await;
         let (_, first) = world.add_conversation().await;
         let (_, second) = world.add_conversation().await;
         let token = TokenId::new();
         let one = NewRun {
-            idempotency_key: Some(UNICODE.to_owned()),
             twin_hash: Some("t".to_owned()),
             ..run_of(&first, token)
         };
         put(&db.store, &one).await.unwrap();
         assert_unique(put(&db.store, &run_of(&first, token)).await);
         let again = |session: &Session| run_of(session, token);
-        assert_unique(put(&db.store, &NewRun { idempotency_key: Some(UNICODE.to_owned()), ..again(&second) }).await);
         assert_unique(put(&db.store, &NewRun { twin_hash: Some("t".to_owned()), ..again(&second) }).await);
         let by_other = NewRun {
-            idempotency_key: Some(UNICODE.to_owned()),
             twin_hash: Some("t".to_owned()),
             ..run_of(&second, TokenId::new())
         };
         put(&db.store, &by_other).await.unwrap();
 
-        let key = async |key: &str| read(&db.store, async |db| by_key(db, token, key).await).await;
-        assert_eq!(key(UNICODE).await, Some((one.run.id, "p".to_owned())));
-        assert_eq!(key("other").await, None);
         let twin = async |thread| read(&db.store, async |db| active_twin(db, token, "demo", thread, "t").await).await;
         assert_eq!(twin(None).await, Some((one.run.id, at(0))));
         assert_eq!(twin(Some(first.id)).await, None);
         write(&db.store, async |tx| clear_twin(tx, one.run.id).await).await.unwrap();
         assert_eq!(twin(None).await, None);
 
-        // What has ended makes room for the next, but its key stays.
+        // What has ended makes room for the next.
         assert!(read(&db.store, async |db| is_live(db, first.id).await).await);
         let ended = write(&db.store, async |tx| end(tx, one.run.id, &over(RunStatus::Completed)).await).await.unwrap();
         assert_eq!(ended, Write::Changed);
         assert!(!read(&db.store, async |db| is_live(db, first.id).await).await);
         put(&db.store, &again(&first)).await.unwrap();
-        let (_, third) = world.add_conversation().await;
-        assert_unique(put(&db.store, &NewRun { idempotency_key: Some(UNICODE.to_owned()), ..again(&third) }).await);
         let live = read(&db.store, async |db| live_sessions(db).await).await;
         assert_eq!(live, [second.id, first.id]);
+    }
+
+    async fn a_key_stands_for_one_run_of_its_client_as_long_as_that_is_kept(db: TestDb) {
+        let world = World::new(&db).await;
+        let (_, session) = world.add_conversation().await;
+        let (token, other) = (TokenId::new(), TokenId::new());
+        let new = run_of(&session, token);
+        put(&db.store, &new).await.unwrap();
+        let run = new.run.id;
+        let note = async |token, key: &str| write(&db.store, async |tx| note_key(tx, token, key, "p", run).await).await;
+        note(token, UNICODE).await.unwrap();
+        assert_unique(note(token, UNICODE).await);
+        note(token, "another").await.unwrap();
+        let key = async |token, key: &str| read(&db.store, async |db| by_key(db, token, key).await).await;
+        assert_eq!(key(token, UNICODE).await, Some((run, "p".to_owned())));
+        assert_eq!((key(other, UNICODE).await, key(token, "unknown").await), (None, None));
+        let ended = write(&db.store, async |tx| end(tx, run, &over(RunStatus::Completed)).await).await.unwrap();
+        assert_eq!(ended, Write::Changed);
+        assert_eq!(key(token, "another").await, Some((run, "p".to_owned())));
+        write(&db.store, async |tx| forget(tx, at(101)).await).await.unwrap();
+        assert_eq!(key(token, UNICODE).await, None);
     }
 
     async fn an_outcome_is_frozen_once_and_whole(db: TestDb) {
