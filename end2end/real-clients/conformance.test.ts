@@ -3,9 +3,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Server } from "../support/server.ts";
-import { BOARD, type Expected, FIXTURES } from "./expected.ts";
+import { BOARD, type Expected, FIXTURES, TASKS } from "./expected.ts";
 import { Proxy } from "./proxy.ts";
-import { type Found, WIRES, run } from "./suite.ts";
+import { type Found, WIRES, run, runOne } from "./suite.ts";
+import { translated } from "./tasks.ts";
 
 const fixtures = process.env.FLIGHTDECK_FIXTURES;
 if (!fixtures) throw new Error("FLIGHTDECK_FIXTURES is not set; run `cargo xtask test-clients`");
@@ -41,6 +42,19 @@ for (const { name, start, expected } of servers) {
     );
   });
 }
+
+// The suite has tools of its own for tasks. Ours do what they do, so that it looks at our tasks.
+test("native tasks", { concurrency: true }, async (t) => {
+  const server = await Server.start({ args: ["--native-tasks", "auto"] });
+  t.after(() => server.dispose());
+  const proxy = await Proxy.start(server.url, server.makeToken("conformance"), translated);
+  t.after(() => proxy.stop());
+  await Promise.all(
+    TASKS.scenarios.map((scenario) =>
+      t.test(scenario, async () => judge(await runOne(`${proxy.url}/mcp`, scenario), TASKS.fails)),
+    ),
+  );
+});
 
 function judge({ scenario, failed }: Found, fails: Expected["fails"]): void {
   const known = Object.keys(fails).filter((line) => line.startsWith(`${scenario}:`));

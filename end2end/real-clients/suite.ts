@@ -24,9 +24,24 @@ interface Check {
 
 /** Runs everything that a revision requires, and what the suite reports beside it. */
 export async function run(url: string, wire: Wire): Promise<Found[]> {
+  const { found, output } = await results(["--url", url, "--requirements", wire]);
+  const missing = (await required(wire)).filter((scenario) => !found.has(scenario));
+  if (missing.length > 0) throw new Error(`the suite did not run ${missing.join(", ")}\n${output}`);
+  return [...found.values()];
+}
+
+/** Runs one scenario. */
+export async function runOne(url: string, scenario: string): Promise<Found> {
+  const { found, output } = await results(["--url", url, "--scenario", scenario]);
+  const only = found.get(scenario);
+  if (!only) throw new Error(`the suite did not run ${scenario}\n${output}`);
+  return only;
+}
+
+async function results(args: string[]): Promise<{ found: Map<string, Found>; output: string }> {
   const folder = await mkdtemp(path.join(tmpdir(), "flightdeck-conformance-"));
   try {
-    const output = await started(["server", "--url", url, "--requirements", wire, "-o", folder]);
+    const output = await started(["server", ...args, "-o", folder]);
     const found = new Map<string, Found>();
     for (const name of await readdir(folder)) {
       const scenario = /^server-(.+)-\d{4}-\d\d-\d\dT.*$/.exec(name)?.[1];
@@ -38,9 +53,7 @@ export async function run(url: string, wire: Wire): Promise<Found[]> {
         failed: new Map(failed.map((check) => [check.id, check.errorMessage ?? check.id])),
       });
     }
-    const missing = (await required(wire)).filter((scenario) => !found.has(scenario));
-    if (missing.length > 0) throw new Error(`the suite did not run ${missing.join(", ")}\n${output}`);
-    return [...found.values()];
+    return { found, output };
   } finally {
     await rm(folder, { recursive: true, force: true });
   }

@@ -2,7 +2,7 @@
 
 use crate::delivery::DeliverySettings;
 use crate::jobs::{JobFile, JobOverrides, JobsConfig};
-use crate::mcp::{RunWaits, WaitLimits};
+use crate::mcp::{NativeTasks, RunWaits, WaitLimits};
 use crate::public_url::PublicUrl;
 use anyhow::{Context, bail};
 use clap::{Args, ValueEnum};
@@ -100,6 +100,9 @@ pub struct Overrides {
     /// Days for which the outcome of an outside client's task can be read after its end [default: 7]
     #[arg(long, value_name = "DAYS", env = "FLIGHTDECK_RUN_KEPT_DAYS")]
     pub run_kept_days: Option<u32>,
+    /// Whether runs are MCP's own tasks too: off, on, or auto to let run_task make one for clients that know them [default: on]
+    #[arg(long, value_name = "WHEN", env = "NATIVE_TASKS")]
+    pub native_tasks: Option<NativeTasks>,
     /// AI jobs.
     #[command(flatten)]
     pub jobs: JobOverrides,
@@ -154,6 +157,8 @@ struct File {
     run_waiters: Option<usize>,
     #[serde(skip_serializing_if = "Option::is_none")]
     run_kept_days: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    native_tasks: Option<NativeTasks>,
     // A table: in a settings file it comes after all values.
     jobs: JobFile,
 }
@@ -197,6 +202,8 @@ pub struct Config {
     pub runs: RunWaits,
     /// For how many days the outcome of a run is kept.
     pub run_kept_days: u32,
+    /// Whether runs are shown as MCP's own tasks.
+    pub native_tasks: NativeTasks,
     /// AI jobs.
     pub jobs: JobsConfig,
     /// The models of the assistant; from the environment alone, since they hold keys.
@@ -296,6 +303,7 @@ impl Config {
                 .run_kept_days
                 .or(file.run_kept_days)
                 .unwrap_or(RUN_KEPT_DAYS),
+            native_tasks: said.native_tasks.or(file.native_tasks).unwrap_or_default(),
             jobs: JobsConfig::load(said.jobs, file.jobs),
             models: assistant::Settings::from_env(),
             delivery: DeliverySettings::from_env(),
@@ -325,6 +333,7 @@ impl Config {
             plan_merge_ms: usual.plan_merge_ms,
             runs: RunWaits::default(),
             run_kept_days: RUN_KEPT_DAYS,
+            native_tasks: NativeTasks::default(),
             jobs: JobsConfig::default(),
             models: assistant::Settings::default(),
             delivery: DeliverySettings::default(),
@@ -399,6 +408,7 @@ impl Config {
             run_waiters_per_client: Some(self.runs.limits.per_client),
             run_waiters: Some(self.runs.limits.in_all),
             run_kept_days: Some(self.run_kept_days),
+            native_tasks: Some(self.native_tasks),
             jobs: self.jobs.to_file(),
         })?)
     }

@@ -129,6 +129,7 @@ impl Server {
             names.clone(),
             &feed,
             config.run_waits(),
+            config.native_tasks,
             vary.patience,
             &shutdown,
         );

@@ -4,13 +4,15 @@ use super::Patience;
 use super::identity::Identity;
 use super::lists::{Client, Lists};
 use super::plans;
-use super::tool::{Answer, Call, Run};
+use super::runs::{NativeTasks, native};
+use super::tool::{Call, Run};
 use super::waiting::Runs;
 use crate::error::{refusal_of, tool_error};
 use rmcp::model::{
-    CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, DiscoverResult,
-    Implementation, InitializeRequestParams, InitializeResult, ListToolsResult,
-    PaginatedRequestParams, ServerCapabilities, ServerConfig, SubscriptionFilter,
+    CallToolRequestParams, CallToolResponse, CallToolResult, CancelTaskParams, ContentBlock,
+    DiscoverResult, GetTaskParams, GetTaskResult, Implementation, InitializeRequestParams,
+    InitializeResult, ListToolsResult, PaginatedRequestParams, ServerCapabilities, ServerConfig,
+    SubscriptionFilter, UpdateTaskParams,
 };
 use rmcp::service::{RequestContext, RoleServer, SubscriptionContext};
 use rmcp::{ErrorData, ServerHandler};
@@ -28,41 +30,37 @@ const INSTRUCTIONS: &str = "Tools of a Flightdeck board, on which an operator de
 pub(super) struct Connection {
     lists: Lists,
     runs: Runs,
+    native: NativeTasks,
     patience: Patience,
     shutdown: CancellationToken,
 }
 
 impl Connection {
+    /// What `native` says is for outside clients; an agent has no runs.
     pub(super) const fn new(
         lists: Lists,
         runs: Runs,
+        native: NativeTasks,
         patience: Patience,
         shutdown: CancellationToken,
     ) -> Self {
         Self {
             lists,
             runs,
+            native,
             patience,
             shutdown,
         }
     }
 
-    async fn call(
+    /// A call of whoever makes a request.
+    fn request(
         &self,
-        request: CallToolRequestParams,
+        arguments: Value,
         context: RequestContext<RoleServer>,
-    ) -> Result<CallToolResult, ErrorData> {
+    ) -> Result<Call, ErrorData> {
         let Identity { actor, gone } = identity(&context)?;
-        let listing = self.lists.of(actor).await.map_err(internal)?;
-        // A client may hold a stale list; what is not on the present one does not exist for it.
-        let Some(tool) = listing.find(&request.name).cloned() else {
-            return Err(ErrorData::invalid_params(
-                "no such tool is listed for this client: list the tools again",
-                None,
-            ));
-        };
-        let arguments = Value::Object(request.arguments.unwrap_or_default());
-        let call = Call {
+        Ok(Call {
             board: self.lists.board.clone(),
             actor,
             arguments,
@@ -71,13 +69,42 @@ impl Connection {
             patience: self.patience,
             shutdown: self.shutdown.clone(),
             runs: self.runs.clone(),
+        })
+    }
+
+    async fn call(
+        &self,
+        request: CallToolRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<CallToolResponse, ErrorData> {
+        let actor = identity(&context)?.actor;
+        let listing = self.lists.of(actor).await.map_err(internal)?;
+        // A client may hold a stale list; what is not on the present one does not exist for it.
+        let Some(tool) = listing.find(&request.name).cloned() else {
+            return Err(ErrorData::invalid_params(
+                "no such tool is listed for this client: list the tools again",
+                None,
+            ));
         };
+        let hands_out = native::is_handed_out(self.native, tool.name, &context);
+        let arguments = Value::Object(request.arguments.unwrap_or_default());
+        let call = self.request(arguments, context)?;
         let (schema, run) = match &tool.run {
             Run::Board { schema, run } => (schema, run),
-            Run::Contract(run) => return Ok(contract_result(run(call).await)),
+            Run::Contract(run) => {
+                let answer = run(call).await;
+                let task = match hands_out {
+                    true => native::handed_out(&self.lists.board, &actor, &answer).await,
+                    false => None,
+                };
+                return Ok(match task {
+                    Some(task) => task.into(),
+                    None => answer.into_result().into(),
+                });
+            }
         };
         if let Err(refusal) = schema.check(tool.name, &call.arguments) {
-            return Ok(tool_error(&refusal));
+            return Ok(tool_error(&refusal).into());
         }
         let outcome = match call.board.check_tool_call(&actor, tool.name).await {
             Ok(()) => run(call).await,
@@ -88,8 +115,8 @@ impl Connection {
             Err(error) => Err(error),
         };
         Ok(match outcome {
-            Ok(value) => result(tool.name, value),
-            Err(error) => tool_error(&refusal_of(error)),
+            Ok(value) => result(tool.name, value).into(),
+            Err(error) => tool_error(&refusal_of(error)).into(),
         })
     }
 }
@@ -101,8 +128,12 @@ impl ServerHandler for Connection {
             .enable_prompts()
             .enable_resources()
             .enable_tools()
-            .enable_tool_list_changed()
-            .build();
+            .enable_tool_list_changed();
+        let capabilities = match self.native {
+            NativeTasks::Off => capabilities,
+            NativeTasks::On | NativeTasks::Auto => capabilities.enable_tasks(),
+        }
+        .build();
         let mut config = ServerConfig::new(capabilities).with_instructions(INSTRUCTIONS);
         config.server_info =
             Implementation::new(NAME, env!("CARGO_PKG_VERSION")).with_title("Flightdeck");
@@ -176,9 +207,34 @@ impl ServerHandler for Connection {
         request: CallToolRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
-        self.call(request, context)
-            .await
-            .map(CallToolResponse::from)
+        self.call(request, context).await
+    }
+
+    async fn get_task(
+        &self,
+        request: GetTaskParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<GetTaskResult, ErrorData> {
+        let call = self.request(Value::Null, context)?;
+        native::get(call, &request.task_id).await
+    }
+
+    async fn update_task(
+        &self,
+        request: UpdateTaskParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<(), ErrorData> {
+        let call = self.request(Value::Null, context)?;
+        native::update(call, &request.task_id, &request.input_responses).await
+    }
+
+    async fn cancel_task(
+        &self,
+        request: CancelTaskParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<(), ErrorData> {
+        let call = self.request(Value::Null, context)?;
+        native::cancel(call, &request.task_id).await
     }
 }
 
@@ -191,13 +247,6 @@ fn identity(context: &RequestContext<RoleServer>) -> Result<Identity, ErrorData>
 
 fn internal(error: board::BoardError) -> ErrorData {
     ErrorData::internal_error(refusal_of(error).message, None)
-}
-
-/// The contract's answer: the same JSON as data and as text, since several clients show a model the text alone.
-fn contract_result(answer: Answer) -> CallToolResult {
-    let mut result = CallToolResult::structured(answer.value);
-    result.is_error = Some(answer.is_error);
-    result
 }
 
 /// Data, once for models as indented JSON and once for programs. A text that must be read letter for letter has a block of its

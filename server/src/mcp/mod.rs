@@ -39,6 +39,7 @@ mod workflows;
 mod workspaces;
 
 pub use lists::Lists;
+pub use runs::NativeTasks;
 pub use tool::{Call, ContractTool, Hints, Tool};
 pub use waiting::{RunMetrics, RunWaits, WaitLimits};
 
@@ -101,7 +102,7 @@ impl StandIn {
     #[must_use]
     pub fn new<H: ServerHandler + Clone>(handler: H) -> Self {
         Self(Arc::new(move |patience, shutdown| {
-            transport::door(&handler, patience, shutdown)
+            transport::door(handler.clone(), handler.clone(), patience, shutdown)
         }))
     }
 }
@@ -129,16 +130,26 @@ impl Mcp {
         names: Arc<Names>,
         feed: &Feed,
         waits: RunWaits,
+        native: NativeTasks,
         patience: Patience,
         shutdown: &CancellationToken,
     ) -> Self {
         let lists = Lists::new(board);
         let runs = Runs::start(feed, waits, shutdown.clone());
-        let connection = Connection::new(lists.clone(), runs.clone(), patience, shutdown.clone());
+        let connection = |native| {
+            let shutdown = shutdown.clone();
+            Connection::new(lists.clone(), runs.clone(), native, patience, shutdown)
+        };
+        let door = transport::door(
+            connection(NativeTasks::Off),
+            connection(native),
+            patience,
+            shutdown,
+        );
         Self {
             lists,
             runs,
-            door: transport::door(&connection, patience, shutdown),
+            door,
             names,
         }
     }

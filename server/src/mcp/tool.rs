@@ -8,7 +8,7 @@ use board::{Actor, Board, BoardError};
 use domain::error::Refusal;
 use domain::ids::TaskId;
 use futures::future::BoxFuture;
-use rmcp::model::{JsonObject, ProgressNotificationParam, ToolAnnotations};
+use rmcp::model::{CallToolResult, JsonObject, ProgressNotificationParam, ToolAnnotations};
 use rmcp::service::{RequestContext, RoleServer};
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
@@ -79,6 +79,15 @@ pub(super) struct Answer {
     pub(super) value: Value,
     /// Models start over when they are told of an error, so only what failed is one.
     pub(super) is_error: bool,
+}
+
+impl Answer {
+    /// The same JSON as data and as text, since several clients show a model the text alone.
+    pub(super) fn into_result(self) -> CallToolResult {
+        let mut result = CallToolResult::structured(self.value);
+        result.is_error = Some(self.is_error);
+        result
+    }
 }
 
 /// A tool of the outside contract. It reads its arguments itself: what it does not know it ignores (rulings 25).

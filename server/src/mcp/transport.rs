@@ -42,16 +42,16 @@ struct Transport<H> {
     external: Half<H>,
 }
 
-/// A door to `handler`, which is cloned for each connection.
+/// A door to one handler for agents and one for everybody else, which are cloned for each connection.
 pub(super) fn door<H: ServerHandler + Clone>(
-    handler: &H,
+    agents: H,
+    external: H,
     patience: Patience,
     shutdown: &CancellationToken,
 ) -> Arc<dyn Door> {
-    let half = |idle| Half::new(handler.clone(), idle, shutdown.clone());
     Arc::new(Transport {
-        agents: half(patience.agent_idle),
-        external: half(patience.external_idle),
+        agents: Half::new(agents, patience.agent_idle, shutdown.clone()),
+        external: Half::new(external, patience.external_idle, shutdown.clone()),
     })
 }
 

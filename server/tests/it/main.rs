@@ -28,6 +28,7 @@ mod jobs;
 mod journey;
 mod kill;
 mod message_rules;
+mod native_tasks;
 mod negotiation;
 mod openapi;
 mod operators;

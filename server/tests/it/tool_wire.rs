@@ -4,7 +4,7 @@ use crate::support::{Reply, TestApp};
 use http::Method;
 use serde_json::{Value, json};
 
-async fn post(
+pub(crate) async fn post(
     app: &TestApp,
     token: &str,
     headers: &[(&str, &str)],

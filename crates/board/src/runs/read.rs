@@ -191,6 +191,7 @@ async fn pending(db: &mut Snapshot, session: SessionId) -> Result<Option<Pending
     open.retain(|bundle| bundle.status == ClarificationStatus::Pending);
     // The oldest is what an answer goes to.
     Ok(open.into_iter().next().map(|bundle| Pending {
+        id: bundle.id,
         questions: bundle.questions,
         context: bundle.context,
     }))

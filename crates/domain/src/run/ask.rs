@@ -192,12 +192,21 @@ pub struct ListRuns {
     pub cursor: Option<String>,
 }
 
-/// A text as the answer to a bundle of questions: to each in the client's own words, or by the option that it names where only
-/// options may be chosen.
+/// A text as the answer to a bundle of questions: to each the same.
 pub fn answer(questions: &[Question], text: &str) -> Result<ClarificationAnswer, RunRefusal> {
-    let text = text.trim();
+    answers(questions, "task", |_| Some(text))
+}
+
+/// What is `said` to each of a bundle's questions: in the client's own words, or by the option that it names where only options may
+/// be chosen. A refusal names `field`.
+pub fn answers<'a>(
+    questions: &[Question],
+    field: &'static str,
+    said: impl Fn(&Question) -> Option<&'a str>,
+) -> Result<ClarificationAnswer, RunRefusal> {
     let mut answers = Vec::new();
     for question in questions {
+        let text = said(question).map(str::trim).unwrap_or_default();
         let option = question.options.iter().find(|option| {
             option.label.trim().eq_ignore_ascii_case(text) || option.id.eq_ignore_ascii_case(text)
         });
@@ -210,7 +219,7 @@ pub fn answer(questions: &[Question], text: &str) -> Result<ClarificationAnswer,
             None if question.allow_custom_text => item.custom_text = Some(text.to_owned()),
             None => {
                 return Err(RunRefusal::invalid(
-                    "task",
+                    field,
                     "This question takes one of its options only: send the label of one of them, as the question lists them.",
                 ));
             }

@@ -103,6 +103,12 @@ impl NextAction {
         }
     }
 
+    /// What to tell or to ask the user before.
+    #[must_use]
+    pub const fn ask_user(&self) -> Option<&'static str> {
+        self.ask_user
+    }
+
     /// Whether the call can be made as it stands.
     #[must_use]
     pub const fn is_callable(&self) -> bool {

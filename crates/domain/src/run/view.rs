@@ -8,7 +8,7 @@ use super::next::NextAction;
 use super::refuse::PERMISSION;
 use super::standing::{Facts, Phase, Standing, standing};
 use super::{ErrorCategory, Run, RunGroup, RunStatus, TerminalReason, cut};
-use crate::ids::{RunId, SessionId};
+use crate::ids::{ClarificationId, RunId, SessionId};
 use crate::message::MessageType;
 use crate::question::Question;
 use crate::time::Timestamp;
@@ -285,6 +285,9 @@ impl From<Asked> for PromptView {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Pending {
+    /// Which bundle; for programs that answer by it.
+    #[serde(skip)]
+    pub id: ClarificationId,
     /// What is asked, all together.
     pub questions: Vec<Question>,
     /// Why.

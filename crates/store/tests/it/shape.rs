@@ -92,7 +92,7 @@ async fn shape_of(store: &Store) -> BTreeSet<String> {
                  case when a.attnotnull then 'true' else 'false' end, pg_get_expr(d.adbin, d.adrelid) \
                  from pg_attribute a join pg_class t on t.oid = a.attrelid \
                  left join pg_attrdef d on d.adrelid = t.oid and d.adnum = a.attnum \
-                 where t.relkind = 'r' and t.relnamespace = 'public'::regnamespace and a.attnum > 0 \
+                 where t.relkind = 'r' and t.relnamespace = 'public'::regnamespace and a.attnum > 0 and not a.attisdropped \
                  and t.relname not like '%sql%'",
             )
             .await;

@@ -20,13 +20,13 @@ const CLOSING_MS: u64 = 2_000;
 const LOG: Parts = Detail::Updates.parts();
 
 /// A call and what is told of it.
-struct Context<'a> {
+pub(super) struct Context<'a> {
     call: &'a Call,
-    record: CallRecord<'a>,
+    pub(super) record: CallRecord<'a>,
 }
 
 impl<'a> Context<'a> {
-    fn new(call: &'a Call, tool: &'static str) -> Self {
+    pub(super) fn new(call: &'a Call, tool: &'static str) -> Self {
         let info = call.context.peer.peer_info();
         let name = info.as_ref().map(|info| info.client_info.name.as_str());
         Self {
@@ -39,7 +39,7 @@ impl<'a> Context<'a> {
         Args(&self.call.arguments)
     }
 
-    fn note(&mut self, view: &RunView) {
+    pub(super) fn note(&mut self, view: &RunView) {
         self.record.run = Some(view.task_id);
         self.record.status = Some(view.status);
         self.record.poll = Some(view.poll_count);
@@ -47,39 +47,42 @@ impl<'a> Context<'a> {
         self.record.log_cursor = view.log_cursor;
     }
 
-    /// The answer to a call that was carried out, or refused.
-    async fn answer(mut self, outcome: RunResult<(Value, CallOutcome)>) -> Answer {
-        // Nothing is said before what it rests on is durable.
-        let settled = self.call.board.settled().await;
-        let outcome = match settled {
+    /// What a call came to, once what it rests on is durable; nothing is said before.
+    pub(super) async fn settled<T>(&mut self, outcome: RunResult<T>) -> Result<T, RunRefusal> {
+        let outcome = match self.call.board.settled().await {
             Ok(()) => outcome,
             Err(error) => Err(error.into()),
         };
-        let answer = match outcome {
+        outcome.map_err(|error| {
+            let refusal = match error {
+                RunError::Refused(refusal) => *refusal,
+                RunError::Board(error) => RunRefusal::from(refusal_of(error)),
+            };
+            self.record.outcome = CallOutcome::Refused;
+            self.record.error = Some(refusal.code);
+            refusal
+        })
+    }
+
+    /// The answer to a call that was carried out, or refused.
+    async fn answer(mut self, outcome: RunResult<(Value, CallOutcome)>) -> Answer {
+        let answer = match self.settled(outcome).await {
             Ok((value, outcome)) => {
                 self.record.outcome = outcome;
                 let is_error = value["isError"] == json!(true);
                 Answer { value, is_error }
             }
-            Err(error) => {
-                let refusal = match error {
-                    RunError::Refused(refusal) => *refusal,
-                    RunError::Board(error) => RunRefusal::from(refusal_of(error)),
-                };
-                self.record.outcome = CallOutcome::Refused;
-                self.record.error = Some(refusal.code);
-                Answer {
-                    value: refused(&refusal),
-                    is_error: true,
-                }
-            }
+            Err(refusal) => Answer {
+                value: refused(&refusal),
+                is_error: true,
+            },
         };
         self.record.bytes = answer.value.to_string().len();
         answer
     }
 
     /// Notes that an outcome is handed out. That it does not happen must not keep anybody from the outcome.
-    async fn note_retrieval(&mut self, view: &RunView) {
+    pub(super) async fn note_retrieval(&mut self, view: &RunView) {
         if !view.is_terminal {
             return;
         }
@@ -200,7 +203,7 @@ async fn wait(call: &Call, context: &mut Context<'_>) -> RunResult<(Value, CallO
     let waited_ms = u64::try_from(elapsed.as_millis()).unwrap_or(u64::MAX);
     context.record.waited_ms = Some(waited_ms);
     context.note(&waited.view);
-    let mut value = if waited.view.continue_polling {
+    if waited.view.continue_polling {
         let mut view = call.board.run_of_key(&call.actor, key, LOG).await?;
         let mut value = brief(&view);
         value["logCount"] = json!(view.log_event_count);
@@ -220,20 +223,25 @@ async fn wait(call: &Call, context: &mut Context<'_>) -> RunResult<(Value, CallO
             | CallOutcome::Disconnected
             | CallOutcome::Refused => 0,
         });
-        value
-    } else {
-        let view = call
-            .board
-            .run_of_key(&call.actor, key, Parts::OUTCOME)
-            .await?;
-        context.note_retrieval(&view).await;
-        let mut value = json!(view);
-        value["timedOut"] = json!(false);
-        value
-    };
+        value["waitedMs"] = json!(waited_ms);
+        value["waitTargetMs"] = json!(target_ms);
+        return Ok((value, waited.outcome));
+    }
+    let view = call
+        .board
+        .run_of_key(&call.actor, key, Parts::OUTCOME)
+        .await?;
+    context.note_retrieval(&view).await;
+    Ok((closing(&view, waited_ms, target_ms), waited.outcome))
+}
+
+/// What a wait ends with that need not be made again.
+pub(super) fn closing(view: &RunView, waited_ms: u64, target_ms: u64) -> Value {
+    let mut value = json!(view);
+    value["timedOut"] = json!(false);
     value["waitedMs"] = json!(waited_ms);
     value["waitTargetMs"] = json!(target_ms);
-    Ok((value, waited.outcome))
+    value
 }
 
 /// Waits until the run needs no more waiting, or its log has grown past what `seen` says, or there is no more time.
