@@ -99,6 +99,10 @@ fn top_bar(data: FrameData) -> impl IntoView {
                 <Icon glyph=Glyph::ListChecks class="w-4 h-4 shrink-0"/>
                 {t!(locale, shell.jobs)}
             </a>
+            <a class="top-link max-lg:hidden" href=paths::RUNS aria-current=move || here(paths::RUNS)>
+                <Icon glyph=Glyph::Plug class="w-4 h-4 shrink-0"/>
+                {t!(locale, shell.runs)}
+            </a>
             <a class="top-link max-lg:hidden" href=paths::ASSISTANT aria-current=move || here(paths::ASSISTANT)>
                 <Icon glyph=Glyph::MessageSquare class="w-4 h-4 shrink-0"/>
                 {t!(locale, shell.assistant)}
@@ -158,6 +162,7 @@ fn bottom_bar(data: FrameData, switcher: RwSignal<bool>) -> impl IntoView {
     };
     let more = vec![
         item(t!(locale, shell.jobs), Glyph::ListChecks, to(paths::JOBS)),
+        item(t!(locale, shell.runs), Glyph::Plug, to(paths::RUNS)),
         item(
             t!(locale, shell.settings),
             Glyph::Settings,

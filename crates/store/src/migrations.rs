@@ -81,6 +81,12 @@ const STEPS: &[(i64, &str, &str, &str)] = &[
         include_str!("../migrations/sqlite/0012_ended_jobs.sql"),
         include_str!("../migrations/postgres/0012_ended_jobs.sql"),
     ),
+    (
+        13,
+        "run_calls",
+        include_str!("../migrations/sqlite/0013_run_calls.sql"),
+        include_str!("../migrations/postgres/0013_run_calls.sql"),
+    ),
 ];
 
 /// Brings the schema up to date. Concurrent callers wait for one another.

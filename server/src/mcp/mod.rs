@@ -109,8 +109,8 @@ impl Mcp {
         patience: Patience,
         shutdown: &CancellationToken,
     ) -> Self {
+        let runs = Runs::start(board.clone(), feed, waits, shutdown.clone());
         let lists = Lists::new(board);
-        let runs = Runs::start(feed, waits, shutdown.clone());
         let transport = Arc::new(Transport::new(&lists, &runs, patience, shutdown));
         Self {
             lists,

@@ -150,6 +150,7 @@ impl Work {
             poll_count: 0,
             revision: 0,
             created_at: self.now,
+            last_polled_at: None,
             retrieved_at: None,
             end: None,
         };
