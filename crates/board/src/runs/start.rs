@@ -237,10 +237,11 @@ impl Work {
         let time = self.now.to_rfc3339();
         let params = CreateTask {
             title: format!(
-                "{}, {} {}",
+                "{}, {}, {}",
                 cut(agent, MAX_TITLE_NAME),
-                &time[..10],
-                &time[11..16]
+                // What tells it from its neighbours goes before what they have in common, in a narrow list too.
+                &time[11..19],
+                &time[..10]
             ),
             auto_title: true,
             workspace_id: Some(workspace),
