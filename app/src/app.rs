@@ -79,6 +79,7 @@ fn WorkbenchRoutes() -> impl leptos_router::MatchNestedRoutes + Clone {
     view! {
         <ParentRoute path=path!("") view=WithAddressed ssr=SsrMode::Async>
             <Route path=path!("/") view=Board/>
+            <Route path=path!("/w/:id") view=Board/>
             <Route path=path!("/inbox") view=Inbox/>
             <Route path=path!("/tasks/:id") view=TaskPage/>
             <Route path=path!("/assistant") view=AssistantPage/>
