@@ -8,7 +8,7 @@ use leptos_i18n_parser::parse_locales::parse_locales;
 use std::error::Error;
 use std::path::PathBuf;
 
-const NAMESPACES: [&str; 17] = [
+const NAMESPACES: [&str; 18] = [
     "account",
     "common",
     "shell",
@@ -24,6 +24,7 @@ const NAMESPACES: [&str; 17] = [
     "plan",
     "paper",
     "job",
+    "run",
     "assistant",
     "settings",
 ];

@@ -13,6 +13,7 @@ use crate::pages::desk::{DeskOfAddress, Reading};
 use crate::pages::inbox::Inbox;
 use crate::pages::jobs::{self, JobPage, JobsPage};
 use crate::pages::not_found::NotFound;
+use crate::pages::runs::{self, RunPage, RunsPage};
 use crate::pages::settings::{self, SettingsPage};
 use crate::pages::task::{TaskOfAddress, TaskPage};
 use crate::pages::workbench::Layout;
@@ -78,11 +79,14 @@ fn WorkbenchRoutes() -> impl leptos_router::MatchNestedRoutes + Clone {
     view! {
         <ParentRoute path=path!("") view=WithAddressed ssr=SsrMode::Async>
             <Route path=path!("/") view=Board/>
+            <Route path=path!("/w/:id") view=Board/>
             <Route path=path!("/inbox") view=Inbox/>
             <Route path=path!("/tasks/:id") view=TaskPage/>
             <Route path=path!("/assistant") view=AssistantPage/>
             <Route path=path!("/jobs") view=JobsPage/>
             <Route path=path!("/jobs/:id") view=JobPage/>
+            <Route path=path!("/runs") view=RunsPage/>
+            <Route path=path!("/runs/:id") view=RunPage/>
             <Route path=path!("/settings") view=SettingsPage/>
         </ParentRoute>
     }
@@ -100,14 +104,17 @@ fn WithAddressed() -> impl IntoView {
 /// Reads what the page of the assistant, of all jobs, or of one begins with.
 fn desk_first(path: String, query: &ParamsMap) -> Reading {
     let asked = jobs::asked_by(query);
+    let runs_asked = runs::asked_by(query);
     Box::pin(async move {
         match path.as_str() {
             paths::ASSISTANT => assistant::load().await?.await.map(Some),
             paths::JOBS => jobs::load(asked).await?.await.map(Some),
+            paths::RUNS => runs::load(runs_asked).await?.await.map(Some),
             paths::SETTINGS => settings::load().await?.await.map(Some),
-            _ => match paths::job_of(&path) {
-                Some(key) => jobs::load_one(key.to_owned()).await?.await,
-                None => Ok(None),
+            _ => match (paths::job_of(&path), paths::run_of(&path)) {
+                (Some(key), _) => jobs::load_one(key.to_owned()).await?.await,
+                (_, Some(key)) => runs::load_one(key.to_owned()).await?.await,
+                (None, None) => Ok(None),
             },
         }
     })
@@ -125,6 +132,7 @@ fn GlobalKeys() -> impl IntoView {
     commands.on(Command::GoInbox, go(paths::INBOX));
     commands.on(Command::GoAssistant, go(paths::ASSISTANT));
     commands.on(Command::GoJobs, go(paths::JOBS));
+    commands.on(Command::GoRuns, go(paths::RUNS));
     commands.on(
         Command::Next,
         Callback::new(|()| crate::components::task_tree::move_focus(1)),

@@ -56,6 +56,17 @@ pub fn ago(locale: Locale, then: Timestamp, now: Timestamp) -> String {
     }
 }
 
+/// How long ago, in a phrase: `just now`, `5m ago`.
+#[must_use]
+pub fn ago_phrase(locale: Locale, then: Timestamp, now: Timestamp) -> String {
+    let word = ago(locale, then, now);
+    if word == t!(locale, time.now) {
+        t!(locale, time.just_now).to_owned()
+    } else {
+        t!(locale, time.ago, time = word)
+    }
+}
+
 /// A span as a stopwatch shows it: `0:07`, `12:40`, `1:02:03`.
 #[must_use]
 pub fn stopwatch(millis: i64) -> String {
@@ -121,6 +132,15 @@ mod tests {
             words,
             ["now", "now", "12s", "5m", "3h", "2d", "6w", "1y", "now"]
         );
+    }
+
+    #[test]
+    fn a_phrase_says_that_it_is_past() {
+        let phrase = |millis| {
+            let [then, now] = [0, millis].map(Timestamp::from_millis);
+            ago_phrase(Locale::en, then, now)
+        };
+        assert_eq!([phrase(0), phrase(56_000)], ["just now", "56s ago"]);
     }
 
     #[test]

@@ -30,6 +30,8 @@ pub enum Command {
     GoAssistant,
     /// To AI jobs.
     GoJobs,
+    /// To the runs of outside clients.
+    GoRuns,
     /// To the next row or card.
     Next,
     /// To the previous row or card.
@@ -39,7 +41,7 @@ pub enum Command {
 }
 
 /// All commands with their keys, in the order in which help lists them.
-pub const MAP: [(Command, &[&str]); 10] = [
+pub const MAP: [(Command, &[&str]); 11] = [
     (Command::NewTask, &["c"]),
     (Command::NewSubtask, &["s"]),
     (Command::Search, &["/"]),
@@ -47,6 +49,7 @@ pub const MAP: [(Command, &[&str]); 10] = [
     (Command::GoInbox, &["g", "i"]),
     (Command::GoAssistant, &["g", "a"]),
     (Command::GoJobs, &["g", "j"]),
+    (Command::GoRuns, &["g", "r"]),
     (Command::Next, &["j"]),
     (Command::Previous, &["k"]),
     (Command::Help, &["?"]),
@@ -63,6 +66,7 @@ pub fn words(locale: Locale, command: Command) -> &'static str {
         Command::GoInbox => t!(locale, keys.go_inbox),
         Command::GoAssistant => t!(locale, keys.go_assistant),
         Command::GoJobs => t!(locale, keys.go_jobs),
+        Command::GoRuns => t!(locale, keys.go_runs),
         Command::Next => t!(locale, keys.next),
         Command::Previous => t!(locale, keys.previous),
         Command::Help => t!(locale, keys.help),

@@ -21,6 +21,8 @@ pub enum Part {
     Assistant,
     /// The pages of AI jobs.
     Jobs,
+    /// The pages of outside clients' runs.
+    Runs,
     /// The page of settings.
     Settings,
 }
@@ -33,8 +35,10 @@ impl Part {
             paths::INBOX => Some(Self::Inbox),
             paths::ASSISTANT => Some(Self::Assistant),
             paths::JOBS => Some(Self::Jobs),
+            paths::RUNS => Some(Self::Runs),
             paths::SETTINGS => Some(Self::Settings),
             _ if paths::job_of(path).is_some() => Some(Self::Jobs),
+            _ if paths::run_of(path).is_some() => Some(Self::Runs),
             _ => paths::task_of(path).map(|_| Self::Task),
         }
     }
@@ -47,6 +51,7 @@ impl Part {
             Self::Inbox => "inbox",
             Self::Assistant => "assistant",
             Self::Jobs => "jobs",
+            Self::Runs => "runs",
             Self::Settings => "settings",
         }
     }
@@ -62,6 +67,7 @@ impl Part {
             Self::Inbox => pages::inbox::preload().await?,
             Self::Assistant => pages::assistant::preload().await?,
             Self::Jobs => pages::jobs::fetch().await?,
+            Self::Runs => pages::runs::fetch().await?,
             Self::Settings => pages::settings::preload().await?,
         }
         Ok(())
@@ -83,7 +89,7 @@ pub async fn arrive(path: &str) -> Result<(), AppError> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use domain::ids::TaskId;
+    use domain::ids::{RunId, TaskId};
 
     #[test]
     fn the_board_is_in_the_first_file_and_a_task_is_not() {
@@ -94,6 +100,9 @@ mod tests {
         assert_eq!(Part::of_path(paths::SETTINGS), Some(Part::Settings));
         for path in [paths::JOBS.to_owned(), paths::job("aij_1"), paths::job("7")] {
             assert_eq!(Part::of_path(&path), Some(Part::Jobs), "{path}");
+        }
+        for path in [paths::RUNS.to_owned(), paths::run(RunId::new())] {
+            assert_eq!(Part::of_path(&path), Some(Part::Runs), "{path}");
         }
     }
 }

@@ -1,10 +1,11 @@
-//! What an operator prefers on this device: theme, locale, widths, time zone. Kept in cookies, because the server must know them
+//! What an operator prefers on this device: theme, locale, widths, time zone, and the workspace looked at last. Kept in cookies, because the server must know them
 //! to paint the first frame right.
 //!
 //! One cookie a preference, all named `fd_…`, none secret, all readable to the page. A cookie is outside data: whatever does not
 //! parse is the default.
 
 use crate::i18n::{self, Locale};
+use domain::ids::WorkspaceId;
 use leptos::prelude::*;
 
 /// The narrowest and the widest sidebar, and the one to begin with, in CSS pixels.
@@ -65,6 +66,8 @@ pub struct Prefs {
     pub panel_open: bool,
     /// Minutes that local time is ahead of UTC. Learned from the browser at its first visit.
     pub utc_offset_min: i16,
+    /// The workspace that was looked at last: for pages that belong to none.
+    pub workspace: Option<WorkspaceId>,
 }
 
 impl Prefs {
@@ -87,6 +90,7 @@ impl Prefs {
                 .and_then(|text| text.parse().ok())
                 .filter(|minutes| (-14 * 60..=14 * 60).contains(minutes))
                 .unwrap_or(0),
+            workspace: cookie(cookies, "fd_workspace").and_then(|text| text.parse().ok()),
         }
     }
 
@@ -142,6 +146,8 @@ pub struct Preferences {
     pub panel_open: RwSignal<bool>,
     /// See [`Prefs::utc_offset_min`].
     pub utc_offset_min: RwSignal<i16>,
+    /// See [`Prefs::workspace`].
+    pub workspace: RwSignal<Option<WorkspaceId>>,
 }
 
 impl Preferences {
@@ -158,6 +164,7 @@ impl Preferences {
             sidebar_open: RwSignal::new(prefs.sidebar_open),
             panel_open: RwSignal::new(prefs.panel_open),
             utc_offset_min: RwSignal::new(prefs.utc_offset_min),
+            workspace: RwSignal::new(prefs.workspace),
         };
         provide_context(prefs.locale);
         provide_context(signals);
@@ -202,6 +209,14 @@ impl Preferences {
         let width = width.clamp(min, max);
         self.sidebar_width.set(width);
         keep("fd_sidebar_width", &width.to_string());
+    }
+
+    /// Remembers the workspace that is looked at.
+    pub fn set_workspace(self, id: WorkspaceId) {
+        if self.workspace.get_untracked() != Some(id) {
+            self.workspace.set(Some(id));
+            keep("fd_workspace", &id.to_string());
+        }
     }
 
     fn learn_utc_offset(self) {
@@ -261,7 +276,7 @@ mod tests {
             (300, false, true)
         );
         assert_eq!(prefs.utc_offset_min, -330);
-        let junk = "fd_theme=<b>; fd_sidebar_width=9999; fd_utc_offset=9999999; fd_locale=; xfd_theme=dark; fd_themes=dark";
+        let junk = "fd_theme=<b>; fd_sidebar_width=9999; fd_utc_offset=9999999; fd_workspace=1; fd_locale=; xfd_theme=dark; fd_themes=dark";
         assert_eq!(
             Prefs::parse(junk, None),
             Prefs {

@@ -51,8 +51,21 @@ test("a token is made, shown once, and refused once it is revoked", async ({ pag
   await expect(page.getByTestId("token-text")).toHaveCount(0);
   expect(await page.content()).not.toContain(token);
   const row = page.getByTestId("token").filter({ hasText: "A phone with a rather long name" });
-  await expect(row).toContainText("used");
+  await expect(row).toContainText("used just now");
+  await expect(row).toContainText(/made (just now|\d+s ago)/);
   await expect(row).not.toContainText("never used");
+
+  // One that reaches a workspace and nothing else.
+  await name.fill("A guest");
+  await page.getByTestId("token-limited").check();
+  await page.getByTestId("token-create").click();
+  await expect(page.getByText("Choose at least one workspace", { exact: false })).toBeVisible();
+  await expectAccessible(page);
+  await expectNoOverflow(page);
+  await page.getByTestId("token-workspace").first().check();
+  await page.getByTestId("token-create").click();
+  await page.getByTestId("token-kept").click();
+  await expect(page.getByTestId("token").filter({ hasText: "A guest" }).getByTestId("token-reach")).toHaveText("only Default");
 
   await row.getByTestId("token-revoke").click();
   const dialog = page.getByTestId("token-revoke-dialog");

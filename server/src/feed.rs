@@ -22,8 +22,8 @@ const RECENT: usize = 2_048;
 const CHANNEL: usize = 1_024;
 /// Other nodes write to the log too, and their wake-ups do not reach us.
 const SAFETY_POLL: Duration = Duration::from_secs(1);
-/// AI jobs come in crowds: their watchers are told at most this often.
-const JOBS_ROUND: Duration = Duration::from_millis(200);
+/// AI jobs come in crowds, and so do clients that wait for runs: their watchers are told at most this often.
+const ROUND: Duration = Duration::from_millis(200);
 /// Pause after a failed read.
 const RETRY: Duration = Duration::from_millis(250);
 
@@ -53,6 +53,8 @@ pub enum Told {
     Reset(i64),
     /// Something happened to AI jobs, which have timelines of their own and are not in the log.
     Jobs,
+    /// A client waited for a run, or read of one, which is not in the log either.
+    Runs,
 }
 
 /// The feed. Cheap to clone.
@@ -61,6 +63,8 @@ pub struct Feed {
     board: Board,
     /// Grows when something happened to AI jobs.
     jobs: watch::Sender<u64>,
+    /// Grows when clients waited for runs.
+    runs: watch::Sender<u64>,
     state: Arc<Mutex<State>>,
 }
 
@@ -79,10 +83,12 @@ impl Feed {
     pub async fn start(board: Board, shutdown: CancellationToken) -> board::Result<Self> {
         let wake = board.signals().subscribe(Topic::Events);
         let jobs = board.signals().subscribe(Topic::Jobs);
+        let runs = board.signals().subscribe(Topic::Runs);
         let (_, head) = board.events_bounds().await?;
         let feed = Self {
             board,
             jobs: watch::channel(0).0,
+            runs: watch::channel(0).0,
             state: Arc::new(Mutex::new(State {
                 sender: broadcast::channel(CHANNEL).0,
                 recent: VecDeque::with_capacity(RECENT),
@@ -91,7 +97,8 @@ impl Feed {
             })),
         };
         tokio::spawn(feed.clone().run(wake, shutdown.clone()));
-        tokio::spawn(feed.clone().run_jobs(jobs, shutdown));
+        tokio::spawn(feed.clone().run_jobs(jobs, shutdown.clone()));
+        tokio::spawn(feed.clone().run_runs(runs, shutdown));
         Ok(feed)
     }
 
@@ -129,6 +136,7 @@ impl Feed {
         Listener {
             feed: self.clone(),
             jobs: self.jobs.subscribe(),
+            runs: self.runs.subscribe(),
             position,
             ahead: if in_memory {
                 state.after(position)
@@ -183,7 +191,23 @@ impl Feed {
             self.jobs.send_modify(|n| *n = n.wrapping_add(1));
             tokio::select! {
                 () = shutdown.cancelled() => return,
-                () = tokio::time::sleep(JOBS_ROUND) => {}
+                () = tokio::time::sleep(ROUND) => {}
+            }
+        }
+    }
+
+    /// Tells that clients waited for runs. A word of another node that gets lost costs nothing but a late number.
+    async fn run_runs(self, mut wake: watch::Receiver<u64>, shutdown: CancellationToken) {
+        loop {
+            tokio::select! {
+                () = shutdown.cancelled() => return,
+                // The board lives as long as we do, so its signals do not end before.
+                _ = wake.changed() => {}
+            }
+            self.runs.send_modify(|n| *n = n.wrapping_add(1));
+            tokio::select! {
+                () = shutdown.cancelled() => return,
+                () = tokio::time::sleep(ROUND) => {}
             }
         }
     }
@@ -241,6 +265,7 @@ impl State {
 pub struct Listener {
     feed: Feed,
     jobs: watch::Receiver<u64>,
+    runs: watch::Receiver<u64>,
     /// Everything up to here was told.
     position: i64,
     /// To be told next.
@@ -285,6 +310,7 @@ impl Listener {
                         biased;
                         received = receiver.recv() => received,
                         Ok(()) = self.jobs.changed() => return Some(Told::Jobs),
+                        Ok(()) = self.runs.changed() => return Some(Told::Runs),
                     };
                     match received {
                         Ok(shared) if shared.event.id > self.position => {

@@ -4,7 +4,8 @@
 use crate::api::Door;
 use crate::error::AppError;
 use domain::ids::{StepId, WorkflowId, WorkspaceId};
-use domain::view::{BoardView, TaskCreated, TaskView};
+use domain::params::BoardOf;
+use domain::view::{BoardView, TaskCreated, TaskView, WorkbenchView, WorkspaceView};
 use domain::workflow::{Step, last_step};
 use leptos::prelude::*;
 use leptos::server_fn::codec::Json;
@@ -13,6 +14,8 @@ use serde::{Deserialize, Serialize};
 /// As much of a board as its page shows. What steps do when they are entered, with all its types, stays on the server.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Board {
+    /// All workspaces, oldest first.
+    pub workspaces: Vec<Named<WorkspaceId>>,
     /// The workspace shown.
     pub workspace: Named<WorkspaceId>,
     /// The workflow shown.
@@ -51,19 +54,26 @@ pub struct BoardStep {
     pub allow_manual_move: bool,
 }
 
-impl From<BoardView> for Board {
-    fn from(view: BoardView) -> Self {
+impl From<WorkspaceView> for Named<WorkspaceId> {
+    fn from(workspace: WorkspaceView) -> Self {
+        Self {
+            id: workspace.id,
+            name: workspace.name,
+        }
+    }
+}
+
+impl From<WorkbenchView> for Board {
+    fn from(view: WorkbenchView) -> Self {
         let BoardView {
             workspace,
             workflow,
             tasks,
             as_of,
-        } = view;
+        } = view.board;
         Self {
-            workspace: Named {
-                id: workspace.id,
-                name: workspace.name,
-            },
+            workspaces: view.workspaces.into_iter().map(Named::from).collect(),
+            workspace: workspace.into(),
             last_step: last_step(&workflow.steps).map(|step| step.id),
             workflow: Named {
                 id: workflow.workflow.id,
@@ -88,17 +98,11 @@ impl From<Step> for BoardStep {
     }
 }
 
-/// The board of a workspace, or of the first one.
+/// A board, with the workspaces beside its own.
 #[server(prefix = "/api/page", endpoint = "board", input = Json)]
-pub async fn board_page(
-    workspace: Option<WorkspaceId>,
-    workflow: Option<WorkflowId>,
-) -> Result<Board, AppError> {
+pub async fn board_page(of: BoardOf, workflow: Option<WorkflowId>) -> Result<Board, AppError> {
     let door = Door::open()?;
-    let view = door
-        .board
-        .board_view(&door.actor, workspace, workflow)
-        .await;
+    let view = door.board.workbench_view(&door.actor, of, workflow).await;
     door.answer(view.map(Board::from))
 }
 

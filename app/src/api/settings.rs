@@ -3,8 +3,10 @@
 #[cfg(feature = "ssr")]
 use crate::api::Door;
 use crate::error::AppError;
-use domain::ids::TokenId;
-use domain::operator::{NewToken, OperatorView, TokenView};
+use domain::ids::{TokenId, WorkspaceId};
+use domain::operator::{NewToken, OperatorView, TokenView, TokenWorkspace};
+#[cfg(feature = "ssr")]
+use domain::view::WorkspaceView;
 use leptos::prelude::*;
 use leptos::server_fn::codec::Json;
 use serde::{Deserialize, Serialize};
@@ -14,6 +16,8 @@ use serde::{Deserialize, Serialize};
 pub struct SettingsView {
     /// The tokens that count, newest first, and after them those that were revoked.
     pub tokens: Vec<TokenView>,
+    /// The workspaces that a token can be limited to, oldest first.
+    pub workspaces: Vec<TokenWorkspace>,
     /// Who may sign in; nobody, as long as the person at the machine is the operator.
     pub operators: Vec<OperatorView>,
 }
@@ -24,17 +28,30 @@ pub async fn settings_open() -> Result<SettingsView, AppError> {
     let door = Door::open()?;
     let mut tokens = door.answer(door.board.token_list(&door.actor).await)?;
     tokens.sort_by_key(|token| token.revoked_at.is_some());
+    let workspaces = door.answer(door.board.workspace_list(&door.actor).await)?;
+    let named = |one: WorkspaceView| TokenWorkspace {
+        id: one.id,
+        name: one.name,
+    };
     Ok(SettingsView {
         tokens,
+        workspaces: workspaces.into_iter().map(named).collect(),
         operators: door.answer(door.board.operator_list(&door.actor).await)?,
     })
 }
 
-/// Makes an access token; it cannot be read again.
+/// Makes an access token that reaches these workspaces, or all; it cannot be read again.
 #[server(prefix = "/api/page", endpoint = "tokens/create", input = Json)]
-pub async fn token_create(name: String) -> Result<NewToken, AppError> {
+pub async fn token_create(
+    name: String,
+    workspaces: Option<Vec<WorkspaceId>>,
+) -> Result<NewToken, AppError> {
     let door = Door::open()?;
-    door.answer(door.board.token_create(&door.actor, &name).await)
+    let made = door
+        .board
+        .token_create_within(&door.actor, &name, workspaces.as_deref())
+        .await;
+    door.answer(made)
 }
 
 /// Revokes an access token.

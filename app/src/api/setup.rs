@@ -16,6 +16,13 @@ pub async fn workspace_list() -> Result<Vec<WorkspaceView>, AppError> {
     door.answer(door.board.workspace_list(&door.actor).await)
 }
 
+/// Makes a workspace with the Kanban workflow.
+#[server(prefix = "/api/page", endpoint = "workspaces/create", input = Json)]
+pub async fn workspace_create(name: String) -> Result<WorkspaceView, AppError> {
+    let door = Door::open()?;
+    door.answer(door.board.workspace_create(&door.actor, &name, "").await)
+}
+
 /// All agents with their profiles.
 #[server(prefix = "/api/page", endpoint = "agents", input = Json)]
 pub async fn agent_list() -> Result<Vec<AgentView>, AppError> {

@@ -30,6 +30,12 @@ pub struct FrameData {
     pub current: Signal<Option<TaskId>>,
     /// How many tasks need the operator.
     pub needs_operator: Signal<usize>,
+    /// Where its board is.
+    pub home: Signal<String>,
+    /// What the workspace is called.
+    pub workspace: Signal<String>,
+    /// The workspaces that can be gone to, and what else can be done about them.
+    pub workspaces: Signal<Vec<MenuItem>>,
     /// Where the page is: workspace and workflow.
     pub place: Signal<String>,
 }
@@ -47,6 +53,15 @@ pub fn AppFrame(
     let viewport: Viewport = expect_context();
     let switcher = RwSignal::new(false);
     provide_context(TaskSwitcher(switcher));
+    // What was chosen in the sheet is under it.
+    let location = use_location();
+    Effect::new(move |before: Option<String>| {
+        let now = location.pathname.get();
+        if before.is_some_and(|before| before != now) {
+            switcher.set(false);
+        }
+        now
+    });
 
     view! {
         <a class="skip-link" href="#main">{t!(locale, shell.skip)}</a>
@@ -91,13 +106,17 @@ fn top_bar(data: FrameData) -> impl IntoView {
                     on_press=Callback::new(move |()| prefs.set_sidebar_open(!prefs.sidebar_open.get_untracked()))
                 />
             </span>
-            <a class="shrink-0 font-semibold" href=paths::HOME>{t!(locale, shell.product)}</a>
+            <a class="shrink-0 font-semibold" href=data.home>{t!(locale, shell.product)}</a>
             <span class="min-w-0 truncate text-muted">{move || data.place.get()}</span>
             <span class="flex-1"></span>
             <LinkNotice/>
             <a class="top-link max-lg:hidden" href=paths::JOBS aria-current=move || here(paths::JOBS)>
                 <Icon glyph=Glyph::ListChecks class="w-4 h-4 shrink-0"/>
                 {t!(locale, shell.jobs)}
+            </a>
+            <a class="top-link max-lg:hidden" href=paths::RUNS aria-current=move || here(paths::RUNS)>
+                <Icon glyph=Glyph::Plug class="w-4 h-4 shrink-0"/>
+                {t!(locale, shell.runs)}
             </a>
             <a class="top-link max-lg:hidden" href=paths::ASSISTANT aria-current=move || here(paths::ASSISTANT)>
                 <Icon glyph=Glyph::MessageSquare class="w-4 h-4 shrink-0"/>
@@ -128,6 +147,14 @@ fn sidebar_content(data: FrameData) -> impl IntoView {
     let commands: Commands = expect_context();
     view! {
         <div class="flex flex-col gap-2 h-full p-2 overflow-y-auto">
+            <Menu
+                label=move || t!(locale, shell.workspace, name = data.workspace.get())
+                glyph=Glyph::SquareKanban
+                button_class="workspace-button"
+                text=data.workspace
+                items=data.workspaces
+                test_id="workspace-switcher"
+            />
             <Button
                 glyph=Glyph::Plus
                 on_press=commands.callback(Command::NewTask)
@@ -158,6 +185,7 @@ fn bottom_bar(data: FrameData, switcher: RwSignal<bool>) -> impl IntoView {
     };
     let more = vec![
         item(t!(locale, shell.jobs), Glyph::ListChecks, to(paths::JOBS)),
+        item(t!(locale, shell.runs), Glyph::Plug, to(paths::RUNS)),
         item(
             t!(locale, shell.settings),
             Glyph::Settings,
@@ -181,7 +209,7 @@ fn bottom_bar(data: FrameData, switcher: RwSignal<bool>) -> impl IntoView {
     ];
     view! {
         <nav class="frame-bottom" aria-label=t!(locale, shell.bottom_bar)>
-            <a class="bottom-item" href=paths::HOME>
+            <a class="bottom-item" href=data.home>
                 <Icon glyph=Glyph::SquareKanban class="w-5 h-5"/>
                 {t!(locale, shell.board)}
             </a>

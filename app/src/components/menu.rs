@@ -31,7 +31,7 @@ const MENU_BUTTON_CLASS: &str = "inline-flex items-center justify-center shrink-
 pub fn Menu(
     /// What the menu is about: the name of the button and of the menu.
     #[prop(into)]
-    label: String,
+    label: TextProp,
     /// What is on the button.
     #[prop(default = Glyph::Ellipsis)]
     glyph: Glyph,
@@ -41,6 +41,9 @@ pub fn Menu(
     /// Write the label on the button, under the glyph.
     #[prop(optional)]
     labelled: bool,
+    /// Written on the button, beside the glyph. The label says it too.
+    #[prop(optional, into)]
+    text: Option<Signal<String>>,
     /// What can be done.
     #[prop(into)]
     items: Signal<Vec<MenuItem>>,
@@ -49,6 +52,7 @@ pub fn Menu(
     test_id: Option<&'static str>,
 ) -> impl IntoView {
     let id = dom_id();
+    let (of_button, written, of_menu) = (label.clone(), label.clone(), label);
     let button = NodeRef::<Button>::new();
     let menu = NodeRef::<Div>::new();
     let open = RwSignal::new(false);
@@ -72,12 +76,16 @@ pub fn Menu(
             class=button_class
             data-testid=test_id
             popovertarget=id.clone()
-            aria-label=label.clone()
+            aria-label=move || of_button.get()
             aria-haspopup="menu"
             aria-expanded=move || open.get().to_string()
         >
             <Icon glyph class=if labelled { "w-5 h-5" } else { "w-4 h-4" }/>
-            {labelled.then(|| label.clone())}
+            {labelled.then(|| written.get())}
+            {text.map(|text| view! {
+                <span class="flex-1 min-w-0 truncate text-start">{text}</span>
+                <Icon glyph=Glyph::ChevronDown class="w-4 h-4 shrink-0 text-muted"/>
+            })}
         </button>
         <div
             node_ref=menu
@@ -85,7 +93,7 @@ pub fn Menu(
             popover="auto"
             role="menu"
             class="menu"
-            aria-label=label
+            aria-label=move || of_menu.get()
             on:toggle=move |_| {
                 let (Some(menu), Some(button)) = (menu.get_untracked(), button.get_untracked()) else { return };
                 let now_open = menu.matches(":popover-open").unwrap_or(false);

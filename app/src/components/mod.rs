@@ -22,6 +22,7 @@ pub mod parent_wait;
 pub mod permission_card;
 mod placement;
 pub mod question_card;
+pub mod run_status;
 pub mod segments;
 pub mod state_icon;
 pub mod states;

@@ -1,6 +1,6 @@
 //! Points in time and spans in a view. Rendered by the server, kept current in the browser by the page's one clock.
 
-use crate::clock::{ago, stopwatch, time_of_day, use_clock};
+use crate::clock::{ago, ago_phrase, stopwatch, time_of_day, use_clock};
 use crate::i18n::use_locale;
 use crate::prefs::use_preferences;
 use domain::time::Timestamp;
@@ -17,6 +17,18 @@ pub fn RelativeTime(
     // The clock ticks every second, the word changes far less often.
     let word = Memo::new(move |_| ago(locale, at, clock.now()));
     view! { <time datetime=at.to_rfc3339() class="tabular-nums">{word}</time> }
+}
+
+/// How long ago, in a phrase that can stand after what happened.
+#[component]
+pub fn Ago(
+    /// When.
+    at: Timestamp,
+) -> impl IntoView {
+    let locale = use_locale();
+    let clock = use_clock();
+    let phrase = Memo::new(move |_| ago_phrase(locale, at, clock.now()));
+    view! { <time datetime=at.to_rfc3339() class="tabular-nums">{phrase}</time> }
 }
 
 /// The local time of day.

@@ -12,7 +12,7 @@ pub fn Segments(
     children: Children,
 ) -> impl IntoView {
     view! {
-        <div class="segments" role="group" aria-label=move || label.get()>
+        <div class="segments" data-scrolls-sideways="" role="group" aria-label=move || label.get()>
             {children()}
         </div>
     }

@@ -15,6 +15,9 @@ pub fn GalleryBoard() -> impl IntoView {
     let NeedsOperator(count) = expect_context();
     count.set(2);
     let data = FrameData {
+        home: Signal::stored("/".to_owned()),
+        workspace: Signal::stored("Default".to_owned()),
+        workspaces: Signal::stored(Vec::new()),
         tasks: Signal::stored(nodes.clone()),
         current: Signal::stored(None),
         needs_operator: count.into(),

@@ -118,6 +118,9 @@ pub fn GalleryTask() -> impl IntoView {
         });
     });
     let data = FrameData {
+        home: Signal::stored("/".to_owned()),
+        workspace: Signal::stored("Default".to_owned()),
+        workspaces: Signal::stored(Vec::new()),
         tasks: Signal::stored(sample::nodes()),
         current: Signal::stored(Some(sample::task_id(2))),
         needs_operator: Signal::stored(1),

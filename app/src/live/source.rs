@@ -16,8 +16,11 @@ use wasm_bindgen::closure::Closure;
 use web_sys::{EventSource, MessageEvent};
 
 const FEED: &str = "/api/v1/events";
-/// Its name for what happens to AI jobs.
-const JOBS_CHANGED: &str = "jobs.changed";
+/// Its names for what is not in the event log, and what they concern.
+const BESIDE: [(&str, &[Topic]); 2] = [
+    ("jobs.changed", &[Topic::Jobs]),
+    ("runs.changed", &[Topic::Runs, Topic::Waits]),
+];
 
 /// Views are told at most this often, so that an agent that streams quickly does not keep the page busy with reading.
 const ROUND: Duration = Duration::from_millis(200);
@@ -76,12 +79,12 @@ impl Feed {
                 }
             }
             Word::Heard(event) => self.heard(&event),
-            Word::Jobs => self.jobs(),
+            Word::Beside(place) => self.beside(place),
             Word::Gap => self.gap(),
             Word::Link(link) => {
                 self.live.link.set(link);
-                // What the feed says of jobs is not said again to who comes later.
-                self.jobs();
+                // What the feed says of these is not said again to who comes later.
+                self.all_beside();
             }
         }
     }
@@ -122,10 +125,6 @@ impl Feed {
                 Err(_) => self.gap_for_all(),
             }
         });
-        let jobs = Closure::<dyn Fn()>::new(move || {
-            self.jobs();
-            self.say(&Word::Jobs);
-        });
         let gap = Closure::<dyn Fn()>::new(move || self.gap_for_all());
         let failed = Closure::<dyn Fn()>::new({
             let source = source.clone();
@@ -139,14 +138,19 @@ impl Feed {
             let _ = source
                 .add_event_listener_with_callback(kind.as_str(), heard.as_ref().unchecked_ref());
         }
-        let _ =
-            source.add_event_listener_with_callback(JOBS_CHANGED, jobs.as_ref().unchecked_ref());
+        for (place, (name, _)) in BESIDE.iter().enumerate() {
+            let changed = Closure::<dyn Fn()>::new(move || {
+                self.beside(place);
+                self.say(&Word::Beside(place));
+            });
+            let _ = source.add_event_listener_with_callback(name, changed.as_ref().unchecked_ref());
+            changed.forget();
+        }
         let _ = source.add_event_listener_with_callback("reset", gap.as_ref().unchecked_ref());
         // The feed lives as long as the page. What is left behind by a failed attempt is a few hundred bytes.
         opened.forget();
         heard.forget();
         failed.forget();
-        jobs.forget();
         gap.forget();
     }
 
@@ -157,7 +161,7 @@ impl Feed {
         }
         self.attempt.set_value(0);
         self.set_link(Link::Open);
-        self.jobs();
+        self.all_beside();
     }
 
     fn heard(self, event: &Event) {
@@ -166,12 +170,19 @@ impl Feed {
         }
     }
 
-    /// Something may have happened to AI jobs.
-    fn jobs(self) {
-        let note = |hub: &mut Hub| hub.note_topic(Topic::Jobs);
-        if self.live.hub.try_update_value(note) == Some(true) {
-            self.tell_soon();
+    /// Something may have happened that is in no event.
+    fn beside(self, place: usize) {
+        let concerned = BESIDE.get(place).map_or(&[][..], |(_, topics)| *topics);
+        for topic in concerned {
+            let note = |hub: &mut Hub| hub.note_topic(*topic);
+            if self.live.hub.try_update_value(note) == Some(true) {
+                self.tell_soon();
+            }
         }
+    }
+
+    fn all_beside(self) {
+        (0..BESIDE.len()).for_each(|place| self.beside(place));
     }
 
     fn gap_for_all(self) {

@@ -28,8 +28,8 @@ pub(super) enum Word {
     At(Option<i64>),
     /// Something happened.
     Heard(Event),
-    /// Something happened to AI jobs.
-    Jobs,
+    /// Something happened that is in no event: which of those there are.
+    Beside(usize),
     /// Something may have been missed.
     Gap,
     /// How the connection stands.
@@ -102,7 +102,7 @@ mod tests {
             Word::At(Some(7)),
             Word::At(None),
             Word::Gap,
-            Word::Jobs,
+            Word::Beside(0),
             Word::Link(Link::Lost),
         ] {
             let text = serde_json::to_string(&word).unwrap();

@@ -18,6 +18,12 @@ pub enum Topic {
     Transcript(SessionId),
     /// A task's plan, walkthrough and review findings.
     Papers(TaskId),
+    /// That a session's agent said or did something.
+    Said(SessionId),
+    /// The runs of outside clients, all of them.
+    Runs,
+    /// How outside clients wait for their runs. It is not in the event log: the feed tells of it by a name of its own.
+    Waits,
     /// AI jobs, all of them. They are not in the event log: the feed tells of them by a name of their own.
     Jobs,
 }
@@ -28,15 +34,17 @@ pub(super) fn of(event: &Event) -> Vec<Topic> {
     let tasks = event.workspace_id.map(Topic::Tasks);
     let task = event.task_id.map(Topic::Task);
     let transcript = event.session_id.map(Topic::Transcript);
-    let concerned: [Option<Topic>; 4] = match event.kind {
+    let said = event.session_id.map(Topic::Said);
+    let runs = Some(Topic::Runs);
+    let concerned: [Option<Topic>; 5] = match event.kind {
         EventKind::WorkspaceUpdated | EventKind::AgentUpdated => {
-            [Some(Topic::Setup), None, None, None]
+            [Some(Topic::Setup), None, None, None, None]
         }
-        EventKind::WorkflowUpdated => [Some(Topic::Setup), tasks, None, None],
-        EventKind::MessageAdded | EventKind::MessageUpdated => [transcript, None, None, None],
-        EventKind::SessionInfoUpdated => [task, None, None, None],
+        EventKind::WorkflowUpdated => [Some(Topic::Setup), tasks, None, None, None],
+        EventKind::MessageAdded | EventKind::MessageUpdated => [transcript, said, None, None, None],
+        EventKind::SessionInfoUpdated => [task, None, None, None, None],
         EventKind::PlanChanged | EventKind::WalkthroughChanged | EventKind::ReviewChanged => {
-            [event.task_id.map(Topic::Papers), None, None, None]
+            [event.task_id.map(Topic::Papers), None, None, None, None]
         }
         EventKind::TaskCreated
         | EventKind::TaskUpdated
@@ -44,11 +52,11 @@ pub(super) fn of(event: &Event) -> Vec<Topic> {
         | EventKind::TaskStateChanged
         | EventKind::SessionStateChanged
         | EventKind::ClarificationChanged
-        | EventKind::PermissionChanged => [tasks, task, transcript, Some(Topic::Attention)],
+        | EventKind::PermissionChanged => [tasks, task, transcript, runs, Some(Topic::Attention)],
         EventKind::TurnStarted
         | EventKind::TurnCompleted
         | EventKind::QueueChanged
-        | EventKind::ParentQuestionChanged => [tasks, task, transcript, None],
+        | EventKind::ParentQuestionChanged => [tasks, task, transcript, runs, None],
     };
     concerned.into_iter().flatten().collect()
 }
@@ -73,7 +81,11 @@ mod tests {
     #[test]
     fn a_streaming_answer_concerns_its_transcript_alone() {
         let event = event(EventKind::MessageUpdated);
-        assert_eq!(of(&event), [Topic::Transcript(event.session_id.unwrap())]);
+        let session = event.session_id.unwrap();
+        assert_eq!(
+            of(&event),
+            [Topic::Transcript(session), Topic::Said(session)]
+        );
     }
 
     #[test]

@@ -1,20 +1,90 @@
-//! What agents ask of the operator, as cards that answer: the same on a task's page and in the inbox.
+//! What agents ask of the operator, as cards that answer: the same on a task's page, on that of a run, and in the inbox.
 //!
 //! The card is made once and then only told what changed, since answers are being written in it. Whoever was faster elsewhere is
 //! told of by `on_settled`, since the card itself is gone by then.
 
-use crate::api::questions::{clarification_respond, permission_respond};
+use crate::api::questions::{Asked, clarification_respond, permission_respond};
 use crate::components::permission_card::PermissionCard;
 use crate::components::question_card::QuestionCard;
-use crate::components::states::explain;
+use crate::components::states::{ErrorState, explain};
+use crate::components::toast::use_toasts;
 use crate::error::AppError;
 use crate::i18n::{Locale, t, use_locale};
+use crate::pages::workbench::{Workbench, use_workbench};
+use crate::paths;
 use domain::clarification::{ClarificationAnswer, ClarificationStatus};
 use domain::error::ErrorCode;
-use domain::view::{ClarificationOutcome, ClarificationView, PermissionView};
+use domain::view::{ClarificationOutcome, ClarificationView, InboxAsk, InboxItem, PermissionView};
 use leptos::prelude::*;
 use leptos::task::spawn_local;
 use serde_json::Value;
+
+/// One question or permission, under the name of the task that asks.
+#[component]
+pub fn Ask(
+    /// What is asked.
+    asked: Asked,
+    /// The page is that task's own, or that of its run.
+    #[prop(optional)]
+    untitled: bool,
+) -> impl IntoView {
+    let workbench = use_workbench();
+    let Asked { key, item } = asked;
+    let item = match item.open::<InboxItem>() {
+        Ok(item) => item,
+        Err(error) => return view! { <ErrorState error/> }.into_any(),
+    };
+    let on_settled = settled(workbench, key.clone());
+    let InboxItem {
+        task_id,
+        task_title,
+        session_id,
+        ask,
+        ..
+    } = item;
+    let card = match ask {
+        InboxAsk::Clarification { clarification } => {
+            let now = Signal::derive(move || {
+                let asked = workbench
+                    .asks
+                    .with(|asks| asks.iter().find(|asked| asked.key == key).cloned())?;
+                match asked.item.open::<InboxItem>().ok()?.ask {
+                    InboxAsk::Clarification { clarification } => Some(clarification),
+                    InboxAsk::Permission { .. } => None,
+                }
+            });
+            view! { <AnswerQuestions bundle=clarification now on_settled/> }.into_any()
+        }
+        InboxAsk::Permission { permission } => {
+            view! { <AnswerPermission permission on_settled/> }.into_any()
+        }
+    };
+    let heading = (!untitled).then(|| {
+        view! {
+            <h2 class="text-14 min-w-0 truncate">
+                <a class="link" href=paths::session(task_id, session_id)>{task_title}</a>
+            </h2>
+        }
+    });
+    view! {
+        <article class="flex flex-col gap-1.5" data-testid="inbox-item" data-task=task_id.to_string()>
+            {heading}
+            {card}
+        </article>
+    }
+    .into_any()
+}
+
+/// The ask goes at once; that somebody else was faster is said in a notice, since its card is gone.
+fn settled(workbench: Workbench, id: String) -> Callback<Settled> {
+    let toasts = use_toasts();
+    Callback::new(move |otherwise: Settled| {
+        if let Some(sentence) = otherwise {
+            toasts.failed(sentence);
+        }
+        workbench.settled(&id);
+    })
+}
 
 /// How an ask that is no longer open ended for the one who answered it: by that answer, or otherwise, in words.
 pub type Settled = Option<String>;

@@ -1,4 +1,4 @@
-//! What the pages of the assistant, of AI jobs and of settings begin with: read by the layout and not by the page, since server and browser must
+//! What the pages of the assistant, of AI jobs, of runs and of settings begin with: read by the layout and not by the page, since server and browser must
 //! count their resources alike. How each is read, the app says, which knows them all.
 
 use crate::carried::Carried;
@@ -34,7 +34,9 @@ impl DeskOfAddress {
             move |path| {
                 let reading = (!path.is_empty()).then(|| {
                     // Listening begins before reading: what happens in between is heard and read again.
-                    untrack(|| live.revision(Topic::Jobs));
+                    for topic in [Topic::Jobs, Topic::Runs, Topic::Waits] {
+                        untrack(|| live.revision(topic));
+                    }
                     query.with_untracked(|query| read(path.clone(), query))
                 });
                 async move {
@@ -75,8 +77,9 @@ impl DeskOfAddress {
 
 /// The path, when the page at it is one of these.
 fn ours(path: &str) -> String {
-    let is_ours = [paths::ASSISTANT, paths::JOBS, paths::SETTINGS].contains(&path)
-        || paths::job_of(path).is_some();
+    let is_ours = [paths::ASSISTANT, paths::JOBS, paths::RUNS, paths::SETTINGS].contains(&path)
+        || paths::job_of(path).is_some()
+        || paths::run_of(path).is_some();
     if is_ours {
         path.to_owned()
     } else {
@@ -90,7 +93,9 @@ fn the_pages_of_others_are_not_read_here() {
         paths::ASSISTANT,
         paths::JOBS,
         paths::SETTINGS,
+        paths::RUNS,
         "/jobs/aij_1",
+        "/runs/1",
     ] {
         assert_eq!(ours(own), own);
     }

@@ -75,7 +75,7 @@ pub use jobs::{
 pub use launch::{LaunchPlan, LaunchReport};
 pub use nodes::Joined;
 pub use recovery::Recovered;
-pub use runs::{RunError, RunKey, RunList, RunResult, Started};
+pub use runs::{RunError, RunKey, RunList, RunQuery, RunResult, Started};
 pub use settings::{JobSettings, RunSettings, Settings};
 pub use signals::{Signals, Topic};
 pub use stats::Stats;

@@ -6,7 +6,11 @@ use crate::tasks::{predecessors_of, related, related_by_edge, view};
 use crate::{Actor, Board, Result, clarifications, permissions, queue};
 use domain::error::Refusal;
 use domain::ids::{TaskId, WorkflowId, WorkspaceId};
-use domain::view::{BoardView, ParentQuestionView, TaskPageView, WorkflowView};
+use domain::params::BoardOf;
+use domain::view::{
+    BoardView, ParentQuestionView, TaskPageView, WorkbenchView, WorkflowView, WorkspaceView,
+};
+use store::Snapshot;
 use store::views::TaskFilter;
 
 /// Cards that one board shows at most.
@@ -27,26 +31,34 @@ impl Board {
             None => workspaces.into_iter().next(),
         }
         .ok_or_else(|| Refusal::not_found("workspace"))?;
-        let workflows = store::workflows::list(&mut db, workspace.id).await?;
-        let workflow = match workflow {
-            Some(id) => workflows.into_iter().find(|w| w.id == id),
-            None => workflows.into_iter().find(|w| !w.hidden),
-        }
-        .ok_or_else(|| Refusal::not_found("workflow"))?;
-        let steps = store::workflows::steps(&mut db, workflow.id).await?;
-        let filter = TaskFilter {
-            workspace_id: Some(workspace.id),
-            limit: MAX_CARDS,
-            ..TaskFilter::default()
+        board_at(&mut db, workspace, workflow).await
+    }
+
+    /// What is around every page: a board, and the workspaces that can be gone to.
+    pub async fn workbench_view(
+        &self,
+        actor: &Actor,
+        of: BoardOf,
+        workflow: Option<WorkflowId>,
+    ) -> Result<WorkbenchView> {
+        actor.require_operator()?;
+        let mut db = self.snapshot().await?;
+        let workspaces = store::workspaces::list(&mut db).await?;
+        let task = match of.task {
+            Some(id) => store::tasks::find(&mut db, id).await?,
+            None => None,
         };
-        let tasks = store::views::tasks(&mut db, &filter).await?;
-        let (_, as_of) = store::events::bounds(&mut db).await?;
-        Ok(BoardView {
-            workspace,
-            workflow: WorkflowView { workflow, steps },
-            tasks,
-            as_of,
-        })
+        let wanted = [task.map(|task| task.workspace_id), of.workspace];
+        let there = |id: WorkspaceId| workspaces.iter().find(|other| other.id == id);
+        let shown = wanted
+            .into_iter()
+            .flatten()
+            .find_map(there)
+            .or_else(|| workspaces.first())
+            .cloned()
+            .ok_or_else(|| Refusal::not_found("workspace"))?;
+        let board = board_at(&mut db, shown, workflow).await?;
+        Ok(WorkbenchView { board, workspaces })
     }
 
     /// The page of a task, without its transcript.
@@ -123,4 +135,32 @@ impl Board {
             task,
         })
     }
+}
+
+/// The board of a workspace, with the workflow named or the first that is not hidden.
+async fn board_at(
+    db: &mut Snapshot,
+    workspace: WorkspaceView,
+    workflow: Option<WorkflowId>,
+) -> Result<BoardView> {
+    let workflows = store::workflows::list(db, workspace.id).await?;
+    let workflow = match workflow {
+        Some(id) => workflows.into_iter().find(|w| w.id == id),
+        None => workflows.into_iter().find(|w| !w.hidden),
+    }
+    .ok_or_else(|| Refusal::not_found("workflow"))?;
+    let steps = store::workflows::steps(db, workflow.id).await?;
+    let filter = TaskFilter {
+        workspace_id: Some(workspace.id),
+        limit: MAX_CARDS,
+        ..TaskFilter::default()
+    };
+    let tasks = store::views::tasks(db, &filter).await?;
+    let (_, as_of) = store::events::bounds(db).await?;
+    Ok(BoardView {
+        workspace,
+        workflow: WorkflowView { workflow, steps },
+        tasks,
+        as_of,
+    })
 }

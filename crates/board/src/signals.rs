@@ -20,10 +20,12 @@ pub enum Topic {
     Turns,
     /// Something happened to an AI job.
     Jobs,
+    /// A client waited for a run, or read of one.
+    Runs,
 }
 
 /// What other nodes are told of. They learn of the rest from the event log.
-pub(crate) const TOLD: [Topic; 2] = [Topic::Events, Topic::Jobs];
+pub(crate) const TOLD: [Topic; 3] = [Topic::Events, Topic::Jobs, Topic::Runs];
 
 /// What the other nodes are still to be told.
 #[derive(Debug, Default)]
@@ -63,6 +65,7 @@ pub(crate) const fn letter(topic: Topic) -> char {
         Topic::Clarifications => 'c',
         Topic::Turns => 't',
         Topic::Jobs => 'j',
+        Topic::Runs => 'r',
     }
 }
 
@@ -77,6 +80,7 @@ struct Senders {
     clarifications: watch::Sender<u64>,
     turns: watch::Sender<u64>,
     jobs: watch::Sender<u64>,
+    runs: watch::Sender<u64>,
     /// What other nodes are to be told.
     marks: Marks,
 }
@@ -90,6 +94,7 @@ impl Signals {
             clarifications: sender(),
             turns: sender(),
             jobs: sender(),
+            runs: sender(),
             marks: Marks::default(),
         }))
     }
@@ -101,6 +106,7 @@ impl Signals {
             Topic::Clarifications => &self.0.clarifications,
             Topic::Turns => &self.0.turns,
             Topic::Jobs => &self.0.jobs,
+            Topic::Runs => &self.0.runs,
         }
     }
 

@@ -40,6 +40,7 @@ pub(crate) struct Work {
     wake_turns: bool,
     wake_events: bool,
     wake_jobs: bool,
+    wake_runs: bool,
     /// What happened to AI jobs.
     pub(crate) job_notes: JobNotes,
     /// What the workflow has to look at before the commit.
@@ -70,6 +71,7 @@ impl Board {
             wake_turns: false,
             wake_events: false,
             wake_jobs: false,
+            wake_runs: false,
             job_notes: JobNotes::new(self.job_counts.clone()),
             due: Due::default(),
         }
@@ -107,6 +109,7 @@ impl Work {
             (self.wake_turns, Topic::Turns),
             (self.wake_events, Topic::Events),
             (self.job_notes.committed() || self.wake_jobs, Topic::Jobs),
+            (self.wake_runs, Topic::Runs),
         ] {
             if wake {
                 self.signals.committed(topic);
@@ -118,6 +121,11 @@ impl Work {
     /// Wakes who waits for AI jobs although no timeline says anything new.
     pub(crate) const fn wake_jobs(&mut self) {
         self.wake_jobs = true;
+    }
+
+    /// Wakes who watches how clients wait for their runs. Whatever else happens to a run is in the event log.
+    pub(crate) const fn wake_runs(&mut self) {
+        self.wake_runs = true;
     }
 
     /// Appends a fact.

@@ -105,6 +105,8 @@ ids! {
     DecisionId = "decision_id";
     /// A run: one execution that an outside client asked for. The contract calls it `taskId`, and `jobId` too.
     RunId = "taskId";
+    /// A call about a run.
+    CallId = "call";
 }
 
 impl MessageId {

@@ -401,6 +401,16 @@ pub struct ListTasks {
     pub cursor: Option<TaskId>,
 }
 
+/// Whose board is asked for: that of the task's workspace, or of this one, or of the oldest. What there is not is passed over.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct BoardOf {
+    /// A task of the workspace.
+    pub task: Option<TaskId>,
+    /// The workspace.
+    pub workspace: Option<WorkspaceId>,
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -724,6 +724,15 @@ pub struct RelatedTasks {
     pub blocked_by: Vec<RelatedTask>,
 }
 
+/// A board with the workspaces beside its own.
+#[derive(Debug, Clone, PartialEq)]
+pub struct WorkbenchView {
+    /// The board.
+    pub board: BoardView,
+    /// All workspaces, oldest first.
+    pub workspaces: Vec<WorkspaceView>,
+}
+
 /// Everything the board page and the sidebar need, read at one moment.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct BoardView {

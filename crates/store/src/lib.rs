@@ -39,6 +39,7 @@ pub mod questions;
 pub mod queue;
 pub mod receipts;
 pub mod reviews;
+pub mod run_calls;
 pub mod runs;
 pub mod sessions;
 pub mod stats;

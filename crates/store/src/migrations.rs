@@ -87,6 +87,12 @@ const STEPS: &[(i64, &str, &str, &str)] = &[
         include_str!("../migrations/sqlite/0013_run_keys.sql"),
         include_str!("../migrations/postgres/0013_run_keys.sql"),
     ),
+    (
+        14,
+        "run_calls",
+        include_str!("../migrations/sqlite/0014_run_calls.sql"),
+        include_str!("../migrations/postgres/0014_run_calls.sql"),
+    ),
 ];
 
 /// Brings the schema up to date. Concurrent callers wait for one another.

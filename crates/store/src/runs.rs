@@ -25,8 +25,8 @@ const TELLING: &str = "('message', 'tool_call', 'tool_edit', 'tool_read', 'tool_
 const EXCERPT: usize = 1_200;
 
 /// A run and what is known of its session.
-const COLUMNS: &str = "r.id, r.token_id, r.task_id, r.session_id, r.agent, r.from_seq, r.poll_count, r.revision, r.outcome, \
-    r.reason, r.summary, r.error_category, r.error_message, r.to_seq, r.started_at, r.ended_at, r.retrieved_at, r.created_at, \
+const COLUMNS: &str = "r.id, r.token_id, r.task_id, r.session_id, r.agent, r.from_seq, r.poll_count, r.last_polled_at, r.revision, \
+    r.outcome, r.reason, r.summary, r.error_category, r.error_message, r.to_seq, r.started_at, r.ended_at, r.retrieved_at, r.created_at, \
     s.state as session_state, s.auto_run, s.lease_until, t.archived_at, t.wip_admitted, t.queued_for_step_id, \
     (select count(*) from turns x where x.session_id = r.session_id and x.completed_at is null) as open_turns, \
     (select count(*) from queued_messages x where x.session_id = r.session_id) as prompts, \
@@ -92,6 +92,7 @@ fn read(row: &AnyRow) -> Result<Stored> {
         agent: row.text("agent")?,
         from_seq: row.int("from_seq")?,
         poll_count: row.int("poll_count")?,
+        last_polled_at: row.opt_time("last_polled_at")?,
         revision: row.int("revision")?,
         created_at: row.time("created_at")?,
         retrieved_at: row.opt_time("retrieved_at")?,
@@ -207,6 +208,11 @@ async fn one(db: &mut Snapshot, condition: &str, keys: &[String]) -> Result<Opti
         .as_ref()
         .map(read)
         .transpose()
+}
+
+/// A run, whoever's it is.
+pub async fn of_id(db: &mut Snapshot, id: RunId) -> Result<Option<Stored>> {
+    one(db, "r.id = $1", &[id.to_string()]).await
 }
 
 /// A run of this client.
@@ -376,10 +382,11 @@ pub async fn asked(db: &mut Snapshot, id: RunId) -> Result<Option<Asked>> {
 }
 
 /// Counts a wait and gives the number of waits so far.
-pub async fn polled(tx: &mut Tx, id: RunId) -> Result<i64> {
+pub async fn polled(tx: &mut Tx, id: RunId, now: Timestamp) -> Result<i64> {
     let row = sqlx::query(
-        "update runs set poll_count = poll_count + 1 where id = $1 returning poll_count",
+        "update runs set poll_count = poll_count + 1, last_polled_at = $1 where id = $2 returning poll_count",
     )
+    .bind(now.millis())
     .bind(id.to_string())
     .fetch_optional(tx.connection())
     .await?;
@@ -466,6 +473,105 @@ pub async fn list(db: &mut Snapshot, token: TokenId, filter: &RunFilter) -> Resu
         .iter()
         .map(read)
         .collect()
+}
+
+/// Which runs of all clients to list.
+#[derive(Debug, Clone, Default)]
+pub struct PageFilter {
+    /// This one.
+    pub only: Option<RunId>,
+    /// Those that have not ended, or those that have.
+    pub live: Option<bool>,
+    /// Those that ended so; all when it is empty.
+    pub outcomes: Vec<RunStatus>,
+    /// With this in the name of the card, of the token or of the agent, in letters of either case.
+    pub text: Option<String>,
+    /// Only runs older than this one.
+    pub before: Option<RunId>,
+    /// At most so many.
+    pub limit: i64,
+}
+
+/// By what names an operator knows a run.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Names {
+    /// Of its card; `None` when that is gone.
+    pub title: Option<String>,
+    /// Of the token that it was started with.
+    pub client: Option<String>,
+}
+
+/// The runs of all clients, newest first, with their names.
+pub async fn page(db: &mut Snapshot, filter: &PageFilter) -> Result<Vec<(Stored, Names)>> {
+    let mut conditions = vec!["1 = 1".to_owned()];
+    let mut keys = Vec::new();
+    let mut key = |value: String| {
+        keys.push(value);
+        format!("${}", keys.len())
+    };
+    if let Some(id) = filter.only {
+        conditions.push(format!("r.id = {}", key(id.to_string())));
+    }
+    if let Some(id) = filter.before {
+        conditions.push(format!("r.id < {}", key(id.to_string())));
+    }
+    if let Some(live) = filter.live {
+        let is_live = if live { "null" } else { "not null" };
+        conditions.push(format!("r.ended_at is {is_live}"));
+    }
+    if !filter.outcomes.is_empty() {
+        let words: Vec<String> = filter
+            .outcomes
+            .iter()
+            .map(|outcome| key(outcome.as_str().to_owned()))
+            .collect();
+        conditions.push(format!("r.outcome in ({})", words.join(", ")));
+    }
+    if let Some(wanted) = &filter.text {
+        let place = key(containing(wanted));
+        let columns = ["t.title", "a.name", "r.agent"];
+        // Both sides by the engine's own rule of cases, so that what it does not know is at least like itself.
+        let either =
+            columns.map(|column| format!("lower({column}) like lower({place}) escape '!'"));
+        conditions.push(format!("({})", either.join(" or ")));
+    }
+    let sql = format!(
+        "select {COLUMNS}, t.title, a.name as client from {} left join access_tokens a on a.id = r.token_id \
+         where {} order by r.id desc limit ${}",
+        tables(),
+        conditions.join(" and "),
+        keys.len() + 1
+    );
+    let mut query = sqlx::query(AssertSqlSafe(sql));
+    for key in &keys {
+        query = query.bind(key);
+    }
+    query
+        .bind(filter.limit)
+        .fetch_all(db.connection())
+        .await?
+        .iter()
+        .map(|row| {
+            let names = Names {
+                title: row.opt_text("title")?,
+                client: row.opt_text("client")?,
+            };
+            Ok((read(row)?, names))
+        })
+        .collect()
+}
+
+/// A pattern for what has this in it, in which nothing of it stands for anything else.
+fn containing(wanted: &str) -> String {
+    let mut pattern = String::from("%");
+    for letter in text(wanted).chars() {
+        if matches!(letter, '!' | '%' | '_') {
+            pattern.push('!');
+        }
+        pattern.push(letter);
+    }
+    pattern.push('%');
+    pattern
 }
 
 /// How many runs of a client ended how.

@@ -5,7 +5,8 @@
 //! reaches back that far, an event named `reset` says that everything may have changed.
 //!
 //! AI jobs have timelines of their own and are not in the log. An event named `jobs.changed`, without an id, says that something
-//! happened to them, to listeners who ask for no workspace and no task.
+//! happened to them, to listeners who ask for no workspace and no task. One named `runs.changed` says in the same way that outside
+//! clients waited for their runs, or read of them: what happens in a run is in the log.
 
 use super::extract::{Caller, Query, id};
 use super::route::{Parameter, Route};
@@ -28,6 +29,8 @@ use std::time::Duration;
 const KEEP_ALIVE: Duration = Duration::from_secs(15);
 /// Name of the event that speaks of AI jobs.
 const JOBS_CHANGED: &str = "jobs.changed";
+/// Name of the event that speaks of clients and their runs.
+const RUNS_CHANGED: &str = "runs.changed";
 /// After how long a browser takes a lost feed up again.
 const RETRY: Duration = Duration::from_secs(1);
 
@@ -35,7 +38,7 @@ pub(super) fn routes() -> Vec<Route> {
     vec![
         Route::get("/events", listen)
             .says("What changes from now on, or from since or Last-Event-ID on. An event named reset: read everything again; one named \
-                   jobs.changed: something happened to AI jobs.")
+                   jobs.changed: something happened to AI jobs; one named runs.changed: outside clients waited for their runs.")
             .asks(QUERY)
             .writes("text/event-stream"),
     ]
@@ -75,7 +78,7 @@ struct Filter {
 }
 
 impl Filter {
-    const fn wants_jobs(self) -> bool {
+    const fn wants_the_rest(self) -> bool {
         self.workspace.is_none() && self.task.is_none()
     }
 
@@ -142,11 +145,15 @@ fn told(listener: Listener, filter: Filter) -> impl Stream<Item = Result<Line, I
                         .data(&*event.json);
                     return Some((Ok(line), listener));
                 }
-                Told::Jobs if filter.wants_jobs() => {
+                Told::Jobs if filter.wants_the_rest() => {
                     let line = Line::default().event(JOBS_CHANGED).data("{}");
                     return Some((Ok(line), listener));
                 }
-                Told::Event(_) | Told::Jobs => {}
+                Told::Runs if filter.wants_the_rest() => {
+                    let line = Line::default().event(RUNS_CHANGED).data("{}");
+                    return Some((Ok(line), listener));
+                }
+                Told::Event(_) | Told::Jobs | Told::Runs => {}
                 Told::Reset(position) => {
                     let line = Line::default()
                         .id(position.to_string())

@@ -134,8 +134,8 @@ impl Mcp {
         patience: Patience,
         shutdown: &CancellationToken,
     ) -> Self {
+        let runs = Runs::start(board.clone(), feed, waits, shutdown.clone());
         let lists = Lists::new(board);
-        let runs = Runs::start(feed, waits, shutdown.clone());
         let connection = |native| {
             let shutdown = shutdown.clone();
             Connection::new(lists.clone(), runs.clone(), native, patience, shutdown)

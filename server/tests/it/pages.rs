@@ -166,7 +166,7 @@ async fn every_call_of_a_page_finds_its_function() {
     }
     let board = app
         .request(Method::POST, "/api/page/board")
-        .json(&serde_json::json!({"workspace": null, "workflow": null}));
+        .json(&serde_json::json!({"of": {}, "workflow": null}));
     let board = Reply::read(board).await;
     assert_eq!(board.status, 200, "{}", board.json);
     assert_eq!(board.json["workflow"]["name"], "Kanban");

@@ -79,9 +79,10 @@ pub fn Column(
                 <h2 class="min-w-0 truncate text-13">{name}</h2>
                 <span class="board-count" data-over=move || (limit.get() != 0 && count.get() > limit.get()).then_some("")>
                     <span aria-hidden="true">
-                        {move || match limit.get() {
-                            0 => count.get().to_string(),
-                            limit => format!("{}/{limit}", count.get()),
+                        {move || match (limit.get(), waiting.with(Vec::len)) {
+                            (0, _) => count.get().to_string(),
+                            (limit, 0) => format!("{}/{limit}", count.get()),
+                            (limit, more) => format!("{}/{limit} +{more}", count.get()),
                         }}
                     </span>
                     <span class="sr-only">
@@ -89,6 +90,10 @@ pub fn Column(
                             0 => plural!(locale, board.tasks, count.get()),
                             limit => t!(locale, board.count_of, n = count.get(), most = limit),
                         }}
+                        {move || (limit.get() != 0 && waiting.with(|cards| !cards.is_empty())).then(|| {
+                            let more = plural!(locale, board.queued_count, waiting.with(Vec::len));
+                            format!(", {more}")
+                        })}
                     </span>
                 </span>
             </header>

@@ -13,24 +13,64 @@ use crate::api::board_page::demo_start;
 use crate::components::button::{Button, Weight};
 use crate::components::frame::NewTaskFab;
 use crate::components::glyph::Glyph;
-use crate::components::states::{EmptyState, what_happened};
+use crate::components::states::{EmptyState, ErrorState, Skeleton, what_happened};
 use crate::components::toast::use_toasts;
 use crate::i18n::{t, use_locale};
+use crate::pages::not_found::Missing;
 use crate::pages::workbench::use_workbench;
 use crate::paths;
 use crate::title::PageTitle;
 use carry::Carry;
 use column::Column;
-use domain::ids::StepId;
+use domain::ids::{StepId, WorkspaceId};
+use domain::params::BoardOf;
 use drag::Drag;
 use leptos::prelude::*;
 use leptos::task::spawn_local;
-use leptos_router::hooks::use_navigate;
+use leptos_router::hooks::{use_location, use_navigate};
 use navigator::Navigator;
 
-/// The page.
+/// The page of the oldest workspace, or of the one that the address names.
 #[component]
 pub fn Board() -> impl IntoView {
+    let locale = use_locale();
+    let workbench = use_workbench();
+    let location = use_location();
+    let named = Memo::new(move |_| {
+        let id = location
+            .pathname
+            .with(|path| paths::workspace_of(path).map(str::to_owned));
+        id.map(|id| id.parse::<WorkspaceId>().ok())
+    });
+    let meant = move || BoardOf {
+        workspace: named.get().flatten(),
+        ..BoardOf::default()
+    };
+    let is_here = Memo::new(move |_| named.get() != Some(None) && workbench.shows(meant()));
+    view! {
+        <Show
+            when=move || is_here.get()
+            fallback=move || {
+                if let Some(error) = workbench.not_arrived.get() {
+                    let retry = Callback::new(move |()| workbench.show(untrack(meant)));
+                    view! { <div class="p-4"><ErrorState error on_retry=retry/></div> }.into_any()
+                } else if workbench.arriving.with(Option::is_some) {
+                    view! { <div class="p-4"><Skeleton lines=6/></div> }.into_any()
+                } else {
+                    view! { <Missing text=t!(locale, board.no_workspace) href=paths::HOME back=t!(locale, shell.to_board)/> }
+                        .into_any()
+                }
+            }
+        >
+            <Shown/>
+        </Show>
+    }
+    .into_any()
+}
+
+/// The board that is here.
+#[component]
+fn Shown() -> impl IntoView {
     let locale = use_locale();
     let workbench = use_workbench();
     let is_empty = Memo::new(move |_| workbench.tasks.with(Vec::is_empty));

@@ -1,24 +1,21 @@
 //! What needs the operator: every question and permission that waits, oldest first, answered where it stands; and below, the tasks
 //! that are stuck without asking anything.
 
-use crate::api::questions::Asked;
 use crate::components::autopilot::AutopilotIcon;
 use crate::components::glyph::Glyph;
 use crate::components::icon::Icon;
 use crate::components::moment::RelativeTime;
 use crate::components::state_icon::{StateIcon, word};
-use crate::components::states::{EmptyState, ErrorState};
+use crate::components::states::EmptyState;
 use crate::components::task_mark::TaskMark;
-use crate::components::toast::use_toasts;
 use crate::error::AppError;
 use crate::i18n::{t, use_locale};
 use crate::lazy;
-use crate::pages::asks::{AnswerPermission, AnswerQuestions, Settled};
-use crate::pages::workbench::{Workbench, use_workbench};
+use crate::pages::asks::Ask;
+use crate::pages::workbench::use_workbench;
 use crate::paths;
 use crate::title::PageTitle;
 use domain::ids::TaskId;
-use domain::view::{InboxAsk, InboxItem};
 use leptos::prelude::*;
 use wasm_split_helpers::wasm_split;
 
@@ -63,63 +60,6 @@ fn Present() -> impl IntoView {
         </div>
     }
     .into_any()
-}
-
-/// One question or permission, under the name of the task that asks.
-#[component]
-fn Ask(asked: Asked) -> impl IntoView {
-    let workbench = use_workbench();
-    let Asked { key, item } = asked;
-    let item = match item.open::<InboxItem>() {
-        Ok(item) => item,
-        Err(error) => return view! { <ErrorState error/> }.into_any(),
-    };
-    let on_settled = settled(workbench, key.clone());
-    let InboxItem {
-        task_id,
-        task_title,
-        session_id,
-        ask,
-        ..
-    } = item;
-    let card = match ask {
-        InboxAsk::Clarification { clarification } => {
-            let now = Signal::derive(move || {
-                let asked = workbench
-                    .asks
-                    .with(|asks| asks.iter().find(|asked| asked.key == key).cloned())?;
-                match asked.item.open::<InboxItem>().ok()?.ask {
-                    InboxAsk::Clarification { clarification } => Some(clarification),
-                    InboxAsk::Permission { .. } => None,
-                }
-            });
-            view! { <AnswerQuestions bundle=clarification now on_settled/> }.into_any()
-        }
-        InboxAsk::Permission { permission } => {
-            view! { <AnswerPermission permission on_settled/> }.into_any()
-        }
-    };
-    let address = format!("{}?session={session_id}", paths::task(task_id));
-    view! {
-        <article class="flex flex-col gap-1.5" data-testid="inbox-item" data-task=task_id.to_string()>
-            <h2 class="text-14 min-w-0 truncate">
-                <a class="link" href=address>{task_title}</a>
-            </h2>
-            {card}
-        </article>
-    }
-    .into_any()
-}
-
-/// The ask goes at once; that somebody else was faster is said in a notice, since its card is gone.
-fn settled(workbench: Workbench, id: String) -> Callback<Settled> {
-    let toasts = use_toasts();
-    Callback::new(move |otherwise: Settled| {
-        if let Some(sentence) = otherwise {
-            toasts.failed(sentence);
-        }
-        workbench.settled(&id);
-    })
 }
 
 /// A task that is stuck.

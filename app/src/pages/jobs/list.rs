@@ -1,5 +1,4 @@
-//! The list of all jobs. The address holds what it is filtered by, so that it can be linked to and needs no script; the feed says when
-//! to read again. A list under the pointer keeps its order until the pointer leaves.
+//! The list of all jobs, filtered by the address.
 
 use super::asked_by;
 use crate::api::jobs::{JobRow, JobRows, JobsAsked, jobs_list};
@@ -7,185 +6,57 @@ use crate::components::button::Button;
 use crate::components::dom_id::dom_id;
 use crate::components::glyph::Glyph;
 use crate::components::job_status::{JobStatusMark, word};
-use crate::components::moment::RelativeTime;
+use crate::components::moment::Ago;
 use crate::components::states::{EmptyState, ErrorState};
 use crate::error::AppError;
 use crate::i18n::{Locale, t, use_locale};
-use crate::live::{Topic, use_live};
+use crate::live::Topic;
+use crate::pages::listing::{Listing, Page, Rows, address};
 use crate::paths;
 use crate::title::PageTitle;
 use domain::job::{JobId, JobStatus};
 use leptos::prelude::*;
-use leptos::task::spawn_local;
 use leptos_router::NavigateOptions;
-use leptos_router::hooks::{use_navigate, use_query_map};
-use std::collections::BTreeMap;
-use std::time::Duration;
-
-/// Rows of one reading.
-const PAGE: i64 = 50;
-/// Rows that are read again at once; what was added below them stays as it was read.
-const MOST: i64 = 200;
-/// How long to wait after a read that failed.
-const AGAIN: Duration = Duration::from_secs(3);
+use leptos_router::hooks::use_navigate;
+use leptos_router::params::ParamsMap;
 
 /// Ages that can be asked for, in seconds.
 const AGES: [(&str, i64); 3] = [("hour", 3_600), ("day", 86_400), ("week", 604_800)];
 
-/// What the parts of the page share.
-#[derive(Debug, Clone, Copy)]
-struct Listed {
-    asked: Memo<JobsAsked>,
-    order: RwSignal<Vec<JobId>>,
-    rows: StoredValue<BTreeMap<JobId, ArcRwSignal<JobRow>>>,
-    next: RwSignal<Option<String>>,
-    /// Where they belong, once the pointer has left.
-    due: StoredValue<Option<Vec<JobId>>>,
-    pointed_at: StoredValue<bool>,
-    failure: RwSignal<Option<AppError>>,
-    reading: RwSignal<bool>,
-    again: StoredValue<bool>,
-}
+/// Jobs, listed.
+struct Jobs;
 
-impl Listed {
-    fn open(rows: JobRows) -> Self {
-        let query = use_query_map();
-        let listed = Self {
-            asked: Memo::new(move |_| query.with(asked_by)),
-            order: RwSignal::new(Vec::new()),
-            rows: StoredValue::new(BTreeMap::new()),
-            next: RwSignal::new(None),
-            due: StoredValue::new(None),
-            pointed_at: StoredValue::new(false),
-            failure: RwSignal::new(None),
-            reading: RwSignal::new(false),
-            again: StoredValue::new(false),
-        };
-        listed.take(rows, true);
-        let live = use_live();
-        Effect::new(move |before: Option<(JobsAsked, u64)>| {
-            let now = (listed.asked.get(), live.revision(Topic::Jobs));
-            if let Some((asked, revision)) = &before {
-                if *asked != now.0 {
-                    // Other rows: what is pointed at is not worth keeping.
-                    listed.pointed_at.set_value(false);
-                    listed.read();
-                } else if *revision != now.1 {
-                    listed.read();
-                }
-            }
-            now
-        });
-        listed
+type Listed = Listing<Jobs>;
+
+impl Rows for Jobs {
+    type Asked = JobsAsked;
+    type Key = JobId;
+    type Row = JobRow;
+    type Cursor = String;
+
+    const TOPIC: Topic = Topic::Jobs;
+
+    fn asked(query: &ParamsMap) -> JobsAsked {
+        asked_by(query)
     }
 
-    /// Takes rows over: those that are there are told what changed, the order follows unless it is pointed at.
-    fn take(self, page: JobRows, whole: bool) {
-        let mut order: Vec<JobId> = page.rows.iter().map(|row| row.id).collect();
-        let known = self.rows.try_update_value(|rows| {
-            for row in page.rows {
-                match rows.get(&row.id) {
-                    Some(known) => {
-                        if known.with_untracked(|known| *known != row) {
-                            known.set(row);
-                        }
-                    }
-                    None => {
-                        rows.insert(row.id, ArcRwSignal::new(row));
-                    }
-                }
-            }
-        });
-        if known.is_none() {
-            return;
-        }
-        let shown = self.order.get_untracked();
-        if !whole {
-            let fresh: Vec<JobId> = shown
-                .iter()
-                .copied()
-                .filter(|id| !order.contains(id))
-                .collect();
-            order.splice(0..0, fresh);
-        }
-        self.next.set(page.next_cursor);
-        if self.pointed_at.get_value() && whole && !shown.is_empty() {
-            self.due.set_value(Some(order));
-        } else if shown != order {
-            self.order.set(order);
-        }
+    fn key(row: &JobRow) -> JobId {
+        row.id
     }
 
-    /// The pointer has left.
-    fn settle(self) {
-        self.pointed_at.set_value(false);
-        if let Some(order) = self.due.try_update_value(Option::take).flatten() {
-            self.order.set(order);
-        }
-    }
-
-    /// Reads again as many rows as are shown.
-    fn read(self) {
-        if self.reading.get_untracked() {
-            self.again.set_value(true);
-            return;
-        }
-        self.reading.set(true);
-        let asked = self.asked.get_untracked();
-        let shown = i64::try_from(self.order.with_untracked(Vec::len)).unwrap_or(MOST);
-        let wanted = JobsAsked {
-            limit: Some(shown.clamp(PAGE, MOST)),
-            ..asked.clone()
-        };
-        spawn_local(async move {
-            let read = jobs_list(wanted).await;
-            let still = self.asked.try_with_untracked(|now| *now == asked);
-            match read {
-                Ok(page) if still == Some(true) => {
-                    self.failure.set(None);
-                    self.take(page, true);
-                }
-                Ok(_) => {}
-                Err(error) => {
-                    let _ = self.failure.try_set(Some(error));
-                    set_timeout(move || self.read_if_there(), AGAIN);
-                }
-            }
-            let _ = self.reading.try_set(false);
-            if self.again.try_update_value(std::mem::take) == Some(true) {
-                self.read_if_there();
-            }
-        });
-    }
-
-    fn read_if_there(self) {
-        if !self.reading.is_disposed() {
-            self.read();
-        }
-    }
-
-    /// Reads the next page.
-    fn more(self) {
-        let cursor = self.next.get_untracked();
-        if cursor.is_none() || self.reading.get_untracked() {
-            return;
-        }
-        self.reading.set(true);
+    async fn read(
+        asked: JobsAsked,
+        cursor: Option<String>,
+        limit: i64,
+    ) -> Result<Page<Self>, AppError> {
         let wanted = JobsAsked {
             cursor,
-            limit: Some(PAGE),
-            ..self.asked.get_untracked()
+            limit: Some(limit),
+            ..asked
         };
-        spawn_local(async move {
-            match jobs_list(wanted).await {
-                Ok(page) if !self.reading.is_disposed() => self.take(page, false),
-                Ok(_) => {}
-                Err(error) => {
-                    let _ = self.failure.try_set(Some(error));
-                }
-            }
-            let _ = self.reading.try_set(false);
-        });
+        jobs_list(wanted)
+            .await
+            .map(|page| (page.rows, page.next_cursor))
     }
 }
 
@@ -195,9 +66,8 @@ pub(super) fn List(
     rows: JobRows,
 ) -> impl IntoView {
     let locale = use_locale();
-    let listed = Listed::open(rows);
+    let listed = Listed::open((rows.rows, rows.next_cursor));
     let is_empty = Memo::new(move |_| listed.order.with(Vec::is_empty));
-    let is_filtered = Memo::new(move |_| listed.asked.with(|asked| *asked != JobsAsked::default()));
     view! {
         <PageTitle text=t!(locale, job.title)/>
         <div class="flex flex-col gap-4 max-w-[64rem] mx-auto p-4" data-testid="jobs">
@@ -212,7 +82,7 @@ pub(super) fn List(
                 })
             }}
             <Show when=move || is_empty.get() && listed.failure.with(Option::is_none)>
-                {move || if is_filtered.get() {
+                {move || if listed.is_filtered() {
                     view! {
                         <EmptyState text=t!(locale, job.filter_none)>
                             <a class="link" href=paths::JOBS>{t!(locale, job.filter_reset)}</a>
@@ -232,11 +102,11 @@ pub(super) fn List(
                 class="inbox"
                 data-testid="job-list"
                 hidden=move || is_empty.get()
-                on:pointerenter=move |_| listed.pointed_at.set_value(true)
+                on:pointerenter=move |_| listed.point_at()
                 on:pointerleave=move |_| listed.settle()
             >
                 <For each=move || listed.order.get() key=|id| *id let:id>
-                    {listed.rows.with_value(|rows| rows.get(&id).cloned()).map(|row| row_view(locale, row))}
+                    {listed.row(id).map(|row| row_view(locale, row))}
                 </For>
             </ul>
             <Show when=move || listed.next.with(Option::is_some) && !is_empty.get()>
@@ -296,7 +166,7 @@ fn row_view(locale: Locale, row: ArcRwSignal<JobRow>) -> impl IntoView {
                 <a class="task-card-link" href=paths::job(&correlation_id)>{title}</a>
                 <span class="text-12 text-muted break-words">
                     {[user, source].join(" · ")}
-                    " · " <RelativeTime at=created_at/>
+                    " · " <Ago at=created_at/>
                     {attempts}
                 </span>
                 {move || error().map(|error| view! { <span class="text-12 text-failed line-clamp-2 break-words">{error}</span> })}
@@ -332,22 +202,10 @@ fn filters(locale: Locale, listed: Listed) -> impl IntoView {
                     .or_else(|| now.younger_than.map(|age| age.to_string())),
             ),
         ];
-        let query: Vec<String> = pairs
-            .into_iter()
-            .filter_map(|(name, value)| {
-                let value = value?.trim().to_owned();
-                (!value.is_empty())
-                    .then(|| format!("{name}={}", leptos_router::location::Url::escape(&value)))
-            })
-            .collect();
         for field in [status, user, age] {
             field.set(None);
         }
-        let address = if query.is_empty() {
-            paths::JOBS.to_owned()
-        } else {
-            format!("{}?{}", paths::JOBS, query.join("&"))
-        };
+        let address = address(paths::JOBS, pairs);
         navigate(
             &address,
             NavigateOptions {

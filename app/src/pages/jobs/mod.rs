@@ -13,12 +13,11 @@ pub use consent::Consent;
 
 use crate::api::jobs::{JobsAsked, job_show, jobs_list};
 use crate::carried::Carried;
-use crate::components::states::EmptyState;
 use crate::error::AppError;
 use crate::i18n::{t, use_locale};
 use crate::pages::desk::DeskOfAddress;
+use crate::pages::not_found::Missing;
 use crate::paths;
-use crate::title::PageTitle;
 use domain::job::JobStatus;
 use leptos::prelude::*;
 use leptos_router::params::ParamsMap;
@@ -34,7 +33,7 @@ pub fn JobsPage() -> impl IntoView {
     DeskOfAddress::view(|read| async move {
         match read {
             Some(rows) => present(rows).await,
-            None => Ok(view! { <Missing/> }.into_any()),
+            None => Ok(missing()),
         }
     })
 }
@@ -45,7 +44,7 @@ pub fn JobPage() -> impl IntoView {
     DeskOfAddress::view(|read| async move {
         match read {
             Some(job) => present_one(job).await,
-            None => Ok(view! { <Missing/> }.into_any()),
+            None => Ok(missing()),
         }
     })
 }
@@ -100,20 +99,10 @@ pub(crate) fn asked_by(query: &ParamsMap) -> JobsAsked {
 }
 
 /// There is no such job, or not any more.
-#[component]
-fn Missing() -> impl IntoView {
-    #[cfg(feature = "ssr")]
-    if let Some(response) = use_context::<leptos_axum::ResponseOptions>() {
-        response.set_status(http::StatusCode::NOT_FOUND);
-    }
+fn missing() -> AnyView {
     let locale = use_locale();
-    view! {
-        <PageTitle text=t!(locale, shell.not_found_title)/>
-        <h1 class="sr-only">{t!(locale, shell.not_found_title)}</h1>
-        <EmptyState text=t!(locale, job.missing)>
-            <a class="link" href=paths::JOBS>{t!(locale, job.back)}</a>
-        </EmptyState>
-    }
+    view! { <Missing text=t!(locale, job.missing) href=paths::JOBS back=t!(locale, job.back)/> }
+        .into_any()
 }
 
 #[test]

@@ -8,7 +8,7 @@ use crate::components::glyph::Glyph;
 use crate::components::icon::Icon;
 use crate::components::job_status::{JobStatusMark, again_in, phase};
 use crate::components::job_timeline::JobTimelineList;
-use crate::components::moment::{Elapsed, RelativeTime};
+use crate::components::moment::{Ago, Elapsed};
 use crate::components::states::explain;
 use crate::components::toast::use_toasts;
 use crate::error::AppError;
@@ -325,10 +325,10 @@ fn facts(locale: Locale, held: Held, job: &JobView) -> impl IntoView + use<> {
             <dt class="text-muted">{t!(locale, job.fact_source)}</dt>
             <dd class="min-w-0 break-words">{source}</dd>
             <dt class="text-muted">{t!(locale, job.fact_created)}</dt>
-            <dd><RelativeTime at=made/></dd>
+            <dd><Ago at=made/></dd>
             {move || ended.get().map(|at| view! {
                 <dt class="text-muted">{t!(locale, job.fact_ended)}</dt>
-                <dd><RelativeTime at/></dd>
+                <dd><Ago at/></dd>
             })}
             <dt class="text-muted">{t!(locale, job.attempts)}</dt>
             <dd>{move || {

@@ -11,7 +11,7 @@ mod tokens;
 
 use crate::api::settings::{SettingsView, settings_open};
 use crate::carried::Carried;
-use crate::components::moment::RelativeTime;
+use crate::components::moment::Ago;
 use crate::error::AppError;
 use crate::i18n::{Locale, t, use_locale};
 use crate::pages::desk::DeskOfAddress;
@@ -61,7 +61,7 @@ fn Settings(
         <PageTitle text=t!(locale, settings.title)/>
         <div class="flex flex-col gap-6 max-w-[48rem] mx-auto p-4" data-testid="settings">
             <h1 class="text-20">{t!(locale, settings.title)}</h1>
-            <tokens::Tokens tokens=settings.tokens/>
+            <tokens::Tokens tokens=settings.tokens workspaces=settings.workspaces/>
             <section class="flex flex-col gap-3">
                 <h2 class="text-16 font-semibold">{t!(locale, settings.operators)}</h2>
                 {operators(settings.operators, locale)}
@@ -81,7 +81,7 @@ fn operators(operators: Vec<OperatorView>, locale: Locale) -> AnyView {
         .map(|one| {
             let seen = match one.last_signed_in_at {
                 Some(at) => view! {
-                    <span class="text-13 text-muted">{t!(locale, settings.signed_in)} " " <RelativeTime at/></span>
+                    <span class="text-13 text-muted">{t!(locale, settings.signed_in)} " " <Ago at/></span>
                 }
                 .into_any(),
                 None => view! {

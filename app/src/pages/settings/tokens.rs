@@ -5,12 +5,12 @@ use crate::api::settings::{token_create, token_revoke};
 use crate::components::button::{Button, Weight};
 use crate::components::dialog::Dialog;
 use crate::components::glyph::Glyph;
-use crate::components::moment::RelativeTime;
+use crate::components::moment::Ago;
 use crate::components::states::{EmptyState, explain};
 use crate::components::toast::use_toasts;
 use crate::i18n::{Locale, t, use_locale};
-use domain::ids::TokenId;
-use domain::operator::{NewToken, TokenView};
+use domain::ids::{TokenId, WorkspaceId};
+use domain::operator::{NewToken, TokenView, TokenWorkspace};
 use leptos::prelude::*;
 use leptos::task::spawn_local;
 
@@ -29,6 +29,8 @@ struct Held {
 pub(super) fn Tokens(
     /// All tokens.
     tokens: Vec<TokenView>,
+    /// What a token can be limited to.
+    workspaces: Vec<TokenWorkspace>,
 ) -> impl IntoView {
     let locale = use_locale();
     let held = Held {
@@ -41,7 +43,7 @@ pub(super) fn Tokens(
         <section class="flex flex-col gap-3">
             <h2 class="text-16 font-semibold">{t!(locale, settings.tokens)}</h2>
             <p class="text-muted">{t!(locale, settings.tokens_help)}</p>
-            {new_token(held, locale)}
+            {new_token(held, workspaces, locale)}
             {move || held.made.get().map(|made| {
                 view! { <Made made on_done=Callback::new(move |()| held.made.set(None))/> }
             })}
@@ -59,8 +61,10 @@ pub(super) fn Tokens(
     .into_any()
 }
 
-fn new_token(held: Held, locale: Locale) -> impl IntoView {
+fn new_token(held: Held, workspaces: Vec<TokenWorkspace>, locale: Locale) -> impl IntoView {
     let name = RwSignal::new(String::new());
+    let limited = RwSignal::new(false);
+    let chosen = RwSignal::new(Vec::<WorkspaceId>::new());
     let busy = RwSignal::new(false);
     let failure = RwSignal::new(None::<String>);
     let create = move || {
@@ -71,15 +75,22 @@ fn new_token(held: Held, locale: Locale) -> impl IntoView {
             failure.set(Some(t!(locale, settings.name_missing).to_owned()));
             return;
         }
+        let reach = limited.get_untracked().then(|| chosen.get_untracked());
+        if reach.as_ref().is_some_and(Vec::is_empty) {
+            failure.set(Some(t!(locale, settings.workspace_missing).to_owned()));
+            return;
+        }
         busy.set(true);
         failure.set(None);
         spawn_local(async move {
-            match token_create(name.get_untracked()).await {
+            match token_create(name.get_untracked(), reach).await {
                 Ok(made) => {
                     held.tokens
                         .try_update(|tokens| tokens.insert(0, made.info.clone()));
                     let _ = held.made.try_set(Some(made));
                     let _ = name.try_set(String::new());
+                    let _ = limited.try_set(false);
+                    let _ = chosen.try_set(Vec::new());
                 }
                 // The name stays in the field.
                 Err(error) => {
@@ -117,19 +128,76 @@ fn new_token(held: Held, locale: Locale) -> impl IntoView {
             <Button weight=Weight::Primary kind="submit" busy test_id="token-create">
                 {t!(locale, settings.token_create)}
             </Button>
+            {limits(workspaces, limited, chosen, failure, locale)}
         </form>
         <p class="text-13 text-failed" role="alert">{move || failure.get()}</p>
     }
+}
+
+/// What the token will reach: everything, or what is chosen.
+fn limits(
+    workspaces: Vec<TokenWorkspace>,
+    limited: RwSignal<bool>,
+    chosen: RwSignal<Vec<WorkspaceId>>,
+    failure: RwSignal<Option<String>>,
+    locale: Locale,
+) -> impl IntoView {
+    let workspaces = StoredValue::new(workspaces);
+    let choice = move |one: TokenWorkspace| {
+        let id = one.id;
+        view! {
+            <label class="flex items-center gap-2 py-1 max-sm:min-h-11">
+                <input
+                    type="checkbox"
+                    data-testid="token-workspace"
+                    prop:checked=move || chosen.with(|chosen| chosen.contains(&id))
+                    on:change=move |event| {
+                        let on = event_target_checked(&event);
+                        failure.set(None);
+                        chosen.update(|chosen| {
+                            chosen.retain(|other| *other != id);
+                            if on {
+                                chosen.push(id);
+                            }
+                        });
+                    }
+                />
+                <span class="min-w-0 break-words">{one.name}</span>
+            </label>
+        }
+    };
+    view! {
+        <div class="flex flex-col w-full text-13">
+            <label class="flex items-center gap-2 py-1 max-sm:min-h-11">
+                <input
+                    type="checkbox"
+                    data-testid="token-limited"
+                    prop:checked=move || limited.get()
+                    on:change=move |event| {
+                        failure.set(None);
+                        limited.set(event_target_checked(&event));
+                    }
+                />
+                {t!(locale, settings.limit)}
+            </label>
+            <Show when=move || limited.get()>
+                <fieldset class="flex flex-col pl-6" aria-label=t!(locale, settings.limit)>
+                    {workspaces.get_value().into_iter().map(choice).collect_view()}
+                </fieldset>
+            </Show>
+        </div>
+    }
+    .into_any()
 }
 
 fn row(token: &TokenView, held: Held, locale: Locale) -> impl IntoView + use<> {
     let (id, name) = (token.id, token.name.clone());
     let used = match (token.revoked_at, token.last_used_at) {
         (Some(at), _) => {
-            view! { <span>{t!(locale, settings.revoked)} " " <RelativeTime at/></span> }.into_any()
+            view! { <span>{t!(locale, settings.revoked)} " " <Ago at/></span> }.into_any()
         }
         (None, Some(at)) => {
-            view! { <span>{t!(locale, settings.used)} " " <RelativeTime at/></span> }.into_any()
+            view! { <span>{t!(locale, settings.used)} " " <Ago at/></span> }.into_any()
         }
         (None, None) => view! { <span>{t!(locale, settings.never_used)}</span> }.into_any(),
     };
@@ -142,7 +210,7 @@ fn row(token: &TokenView, held: Held, locale: Locale) -> impl IntoView + use<> {
             <div class="flex flex-col flex-1 min-w-0 gap-0.5">
                 <span class="font-medium break-words">{token.name.clone()}</span>
                 <span class="text-13 text-muted">
-                    {t!(locale, settings.made)} " " <RelativeTime at=token.created_at/> " · " {used} " · "
+                    {t!(locale, settings.made)} " " <Ago at=token.created_at/> " · " {used} " · "
                     <span data-testid="token-reach">{reach(token, locale)}</span>
                 </span>
             </div>

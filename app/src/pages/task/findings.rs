@@ -64,6 +64,28 @@ fn severity(locale: Locale, severity: Severity) -> (&'static str, Glyph, &'stati
     }
 }
 
+/// A line in which agents set code between backticks.
+fn inline_code(line: &str) -> AnyView {
+    let pieces: Vec<&str> = line.split('`').collect();
+    // One that is left over is itself.
+    if pieces.len().is_multiple_of(2) {
+        return view! { {line.to_owned()} }.into_any();
+    }
+    pieces
+        .into_iter()
+        .enumerate()
+        .map(|(at, piece)| {
+            let piece = piece.to_owned();
+            if at % 2 == 1 {
+                view! { <code>{piece}</code> }.into_any()
+            } else {
+                view! { {piece} }.into_any()
+            }
+        })
+        .collect_view()
+        .into_any()
+}
+
 /// A place as people write it.
 pub(super) fn place(repo: &str, file: &str, line: i64, line_end: i64) -> String {
     let lines = if line_end > line {
@@ -111,7 +133,7 @@ fn row(editor: Editor, shown: ShownFinding) -> impl IntoView {
         <p class="flex items-start gap-2">
             <Icon glyph class=class/>
             <span class="sr-only">{word}</span>
-            <span class="flex-1 min-w-0 font-medium">{title}</span>
+            <span class="flex-1 min-w-0 font-medium break-words">{inline_code(&title)}</span>
             {resolved.then(|| view! { <span class="text-12 text-done">{t!(locale, paper.resolved)}</span> })}
         </p>
         <p class="text-12 text-muted">
@@ -133,7 +155,7 @@ fn row(editor: Editor, shown: ShownFinding) -> impl IntoView {
                     test_id="review-finding-status"
                 >
                     {label}
-                    <span class="sr-only">{finding.title.clone()}</span>
+                    <span class="sr-only">{finding.title.replace('`', "")}</span>
                 </Button>
             </div>
         </li>

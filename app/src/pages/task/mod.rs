@@ -33,11 +33,12 @@ use crate::api::sessions::{TranscriptPage, transcript};
 use crate::api::tasks::{task_page, task_related};
 use crate::carried::Carried;
 use crate::components::frame::SidePanel;
-use crate::components::states::{EmptyState, Skeleton};
+use crate::components::states::Skeleton;
 use crate::error::AppError;
 use crate::i18n::{t, use_locale};
 use crate::lazy;
 use crate::live::{Live, Topic, use_live};
+use crate::pages::not_found::Missing;
 use crate::paths;
 use crate::title::PageTitle;
 use conversation::ConversationOfTask;
@@ -99,7 +100,7 @@ pub fn TaskPage() -> impl IntoView {
                     Ok(view! { <Skeleton lines=6/> }.into_any())
                 }
                 (_, Some(loaded)) => present(loaded).await,
-                (_, None) => Ok(view! { <Missing/> }.into_any()),
+                (_, None) => Ok(missing()),
             }
         },
         move || {
@@ -186,7 +187,7 @@ fn Present(loaded: Loaded) -> impl IntoView {
     let editor = Editor::open(room, papers);
     view! {
         <PageTitle text=move || room.view.with(|view| view.task.title.clone())/>
-        <Show when=move || !room.gone.get() fallback=|| view! { <Missing/> }>
+        <Show when=move || !room.gone.get() fallback=missing>
             <div class="task-page">
                 <div class="task-main">
                     <Head room side/>
@@ -203,18 +204,7 @@ fn Present(loaded: Loaded) -> impl IntoView {
 }
 
 /// There is no such task, or not any more.
-#[component]
-fn Missing() -> impl IntoView {
-    #[cfg(feature = "ssr")]
-    if let Some(response) = use_context::<leptos_axum::ResponseOptions>() {
-        response.set_status(http::StatusCode::NOT_FOUND);
-    }
+fn missing() -> AnyView {
     let locale = use_locale();
-    view! {
-        <PageTitle text=t!(locale, shell.not_found_title)/>
-        <h1 class="sr-only">{t!(locale, shell.not_found_title)}</h1>
-        <EmptyState text=t!(locale, taskpage.missing)>
-            <a class="link" href=paths::HOME>{t!(locale, shell.to_board)}</a>
-        </EmptyState>
-    }
+    view! { <Missing text=t!(locale, taskpage.missing) href=paths::HOME back=t!(locale, shell.to_board)/> }.into_any()
 }

@@ -27,7 +27,7 @@ pub fn DeleteTask() -> impl IntoView {
             .with_untracked(|path| paths::task_of(path))
             == Some(id)
         {
-            navigate(paths::HOME, Default::default());
+            navigate(&untrack(|| workbench.home()), Default::default());
         }
         workbench.delete(id);
     });

@@ -16,9 +16,10 @@ use crate::error::AppError;
 use crate::i18n::{Locale, t, use_locale};
 use crate::need::{asks_something, needs_operator};
 use crate::order::by_rank;
+use crate::paths;
 use domain::ids::{StepId, TaskId, WorkflowId, WorkspaceId};
 use domain::moves::Disposition;
-use domain::params::MoveTask;
+use domain::params::{BoardOf, MoveTask};
 use domain::view::{TaskMoved, TaskView};
 use domain::wip::places_in_line;
 use leptos::prelude::*;
@@ -34,6 +35,8 @@ const READ_AGAIN: Duration = Duration::from_secs(3);
 pub struct Workbench {
     /// The workspace.
     pub workspace: Memo<Named<WorkspaceId>>,
+    /// All workspaces, oldest first.
+    pub workspaces: Memo<Vec<Named<WorkspaceId>>>,
     /// The workflow of the board.
     pub workflow: Memo<Named<WorkflowId>>,
     /// Its steps by position.
@@ -58,6 +61,12 @@ pub struct Workbench {
     pub preview: RwSignal<Option<Change>>,
     /// The new task dialog.
     pub new_task: RwSignal<bool>,
+    /// The dialog for a new workspace.
+    pub new_workspace: RwSignal<bool>,
+    /// The board that is gone to, until it is here.
+    pub arriving: RwSignal<Option<BoardOf>>,
+    /// Why it is not.
+    pub not_arrived: RwSignal<Option<AppError>>,
     /// The subtask dialog, and whose subtask it makes.
     pub(super) subtask: (RwSignal<bool>, RwSignal<Option<TaskId>>),
     /// The question whether to delete, and what.
@@ -91,6 +100,7 @@ impl Workbench {
         let changes = RwSignal::new(Vec::<(u32, Change)>::new());
         let preview = RwSignal::new(None::<Change>);
         let workspace = Memo::new(move |_| truth.with(|view| view.workspace.clone()));
+        let workspaces = Memo::new(move |_| truth.with(|view| view.workspaces.clone()));
         let workflow = Memo::new(move |_| truth.with(|view| view.workflow.clone()));
         let steps = Memo::new(move |_| truth.with(|view| view.steps.clone()));
         let tasks = Memo::new(move |_| {
@@ -147,6 +157,7 @@ impl Workbench {
         let needs = Memo::new(move |_| asks.with(Vec::len) + stuck.with(Vec::len));
         Self {
             workspace,
+            workspaces,
             workflow,
             steps,
             tasks,
@@ -159,6 +170,9 @@ impl Workbench {
             needs_operator: needs,
             preview,
             new_task: RwSignal::new(false),
+            new_workspace: RwSignal::new(false),
+            arriving: RwSignal::new(None),
+            not_arrived: RwSignal::new(None),
             subtask: (RwSignal::new(false), RwSignal::new(None)),
             deletion: (RwSignal::new(false), RwSignal::new(None)),
             inbox,
@@ -184,6 +198,62 @@ impl Workbench {
         let (open, of) = self.deletion;
         of.set(Some(task));
         open.set(true);
+    }
+
+    /// Where the board of the workspace shown is.
+    #[must_use]
+    pub fn home(self) -> String {
+        let shown = self.workspace.with(|workspace| workspace.id);
+        let is_first =
+            |all: &Vec<Named<WorkspaceId>>| all.first().is_none_or(|one| one.id == shown);
+        if self.workspaces.with(is_first) {
+            paths::HOME.to_owned()
+        } else {
+            paths::board(shown)
+        }
+    }
+
+    /// Whether the board shown is the one that is meant.
+    #[must_use]
+    pub fn shows(self, of: BoardOf) -> bool {
+        let shown = self.workspace.with(|workspace| workspace.id);
+        match (of.task, of.workspace) {
+            (Some(task), _) => self.by_id.with(|tasks| tasks.contains_key(&task)),
+            (None, Some(workspace)) => workspace == shown,
+            (None, None) => {
+                let first = self.workspaces.with(|all| all.first().map(|one| one.id));
+                first.is_none_or(|first| first == shown)
+            }
+        }
+    }
+
+    /// Goes to another board; what is shown stays until that is here.
+    pub fn show(self, of: BoardOf) {
+        self.not_arrived.set(None);
+        if untrack(|| self.shows(of)) {
+            self.arriving.set(None);
+            return;
+        }
+        self.arriving.set(Some(of));
+        spawn_local(async move {
+            let answer = board_page(of, None).await;
+            if self.arriving.try_get_untracked().flatten() != Some(of) {
+                // Somewhere else is gone to by now.
+                return;
+            }
+            match answer {
+                Ok(view) => {
+                    let is_older = |old: &Board| {
+                        old.workspace.id == view.workspace.id && view.as_of < old.as_of
+                    };
+                    if !self.truth.with_untracked(is_older) {
+                        self.truth.set(view);
+                    }
+                }
+                Err(error) => self.not_arrived.set(Some(error)),
+            }
+            self.arriving.set(None);
+        });
     }
 
     /// The title of a task; empty when it is not there.
@@ -383,8 +453,14 @@ impl Workbench {
         let Some((workspace, workflow)) = shown else {
             return Ok(());
         };
-        let view = board_page(Some(workspace), Some(workflow)).await?;
-        let is_newer = |old: &Board| view.as_of >= old.as_of;
+        let of = BoardOf {
+            workspace: Some(workspace),
+            ..BoardOf::default()
+        };
+        let view = board_page(of, Some(workflow)).await?;
+        // Of the workspace shown: it may be another one by now.
+        let is_newer =
+            |old: &Board| old.workspace.id == view.workspace.id && view.as_of >= old.as_of;
         if self.truth.try_with_untracked(is_newer) == Some(true) {
             self.truth.set(view);
         }

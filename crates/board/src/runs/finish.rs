@@ -1,6 +1,7 @@
 //! The end of a run: in the transaction that brings it about, whatever that is about.
 
-use super::{RunResult, principal, resolve};
+use super::{RunResult, addressed};
+use crate::sessions::stop_reason;
 use crate::transition::{Work, load_session};
 use crate::{Actor, Board, Result};
 use domain::clarification::{ClarificationCommand, ClarificationStatus};
@@ -20,16 +21,15 @@ use domain::time::Timestamp;
 const MAX_FAULT: usize = 2_000;
 
 impl Board {
-    /// Stops a run; one that is over stays as it ended. Its thread can be gone on with.
+    /// Stops a run, for its client or an operator; one that is over stays as it ended. Its thread can be gone on with.
     pub async fn run_cancel(&self, actor: &Actor, target: &RunTarget) -> RunResult<RunView> {
-        let token = principal(actor)?;
         let mut work = self.begin().await?;
-        let (run, seen) = resolve(&mut work.tx, token, target).await?;
+        let (run, seen) = addressed(&mut work.tx, actor, target).await?;
         if run.end.is_none() {
-            work.cancel_run(&run, &seen).await?;
+            work.cancel_run(&run, &seen, actor).await?;
         }
         let id = run.id;
-        let found = store::runs::find(&mut work.tx, token, id).await?;
+        let found = store::runs::of_id(&mut work.tx, id).await?;
         let view = match found {
             Some(found) => Some(
                 self.run_view(&mut work.tx, found, Parts::OUTCOME, None)
@@ -171,15 +171,15 @@ impl Work {
         })
     }
 
-    /// Ends what a run is doing and what it waits for, and freezes it as cancelled.
-    async fn cancel_run(&mut self, run: &Run, seen: &Seen) -> Result<()> {
-        self.end_run(
-            run,
-            seen,
-            Some(RunStatus::Cancelled),
-            TerminalReason::CancelRequested,
-        )
-        .await?;
+    /// Ends what a run is doing and what it waits for, and freezes it as cancelled, by its client or on the board.
+    async fn cancel_run(&mut self, run: &Run, seen: &Seen, actor: &Actor) -> Result<()> {
+        let (reason, turn_reason) = if *actor == Actor::Operator {
+            (TerminalReason::Stopped, stop_reason::OPERATOR)
+        } else {
+            (TerminalReason::CancelRequested, stop_reason::CLIENT)
+        };
+        self.end_run(run, seen, Some(RunStatus::Cancelled), reason)
+            .await?;
         let session = load_session(&mut self.tx, run.session_id).await?;
         if let Some(prompt) = store::runs::prompt_of(&mut self.tx, run.id).await?
             && let Some(row) = store::queue::find(&mut self.tx, prompt).await?
@@ -198,8 +198,7 @@ impl Work {
             }
         }
         if let Some(turn) = store::turns::open(&mut self.tx, session.id).await? {
-            self.request_cancel(&session, turn, crate::sessions::stop_reason::CLIENT)
-                .await?;
+            self.request_cancel(&session, turn, turn_reason).await?;
         }
         self.effect(EffectKind::Dispatch, &session, None).await
     }

@@ -4,15 +4,18 @@
 //! |---|---|
 //! | [`start`] | a new run, or words for one that waits |
 //! | [`read`] | snapshots and lists |
+//! | [`operator`] | what operators read of the runs of all clients |
 //! | [`finish`] | the end of a run, in the transaction that brings it about, and a cancel |
 //!
-//! A run is its client's: for every other token it does not exist. Waiting is the server's part: the board says what a run is at
+//! A run is its client's: for every other token it does not exist; operators may read and stop all. Waiting is the server's part: the board says what a run is at
 //! one moment, and events say when to look again.
 
 mod finish;
+mod operator;
 mod read;
 mod start;
 
+pub use operator::RunQuery;
 pub use read::{RunKey, RunList};
 pub use start::Started;
 
@@ -64,6 +67,19 @@ fn principal(actor: &Actor) -> RunResult<TokenId> {
             Err(RunRefusal::forbidden().into())
         }
     }
+}
+
+/// The run that whoever calls means: a client one of its own, the operator any by its id.
+async fn addressed(db: &mut Snapshot, actor: &Actor, target: &RunTarget) -> RunResult<Stored> {
+    if *actor != Actor::Operator {
+        return resolve(db, principal(actor)?, target).await;
+    }
+    let id = target.id()?.and_then(|id| id.trim().parse::<RunId>().ok());
+    let found = match id {
+        Some(id) => store::runs::of_id(db, id).await?,
+        None => None,
+    };
+    found.ok_or_else(|| RunRefusal::no_run(None).into())
 }
 
 /// The run that a call means. One that is named and unknown is not replaced by the latest of its thread: its caller would read

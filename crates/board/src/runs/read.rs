@@ -1,6 +1,6 @@
 //! Reading runs. Nothing here waits and nothing changes but counters.
 
-use super::{RunResult, principal, resolve, thread};
+use super::{RunResult, addressed, principal, resolve, thread};
 use crate::{Actor, Board, Result};
 use domain::clarification::ClarificationStatus;
 use domain::error::Refusal;
@@ -48,9 +48,8 @@ impl Board {
         parts: Parts,
         after: Option<i64>,
     ) -> RunResult<RunView> {
-        let token = principal(actor)?;
         let mut db = self.snapshot().await?;
-        let found = resolve(&mut db, token, target).await?;
+        let found = addressed(&mut db, actor, target).await?;
         Ok(self.run_view(&mut db, found, parts, after).await?)
     }
 
@@ -78,7 +77,9 @@ impl Board {
     /// Counts a wait for a run.
     pub async fn run_polled(&self, key: RunKey) -> Result<i64> {
         let mut work = self.begin().await?;
-        let count = store::runs::polled(&mut work.tx, key.id).await?;
+        let now = work.now;
+        let count = store::runs::polled(&mut work.tx, key.id, now).await?;
+        work.wake_runs();
         work.commit().await?;
         Ok(count)
     }
@@ -89,6 +90,7 @@ impl Board {
         let now = work.now;
         let first = store::runs::retrieved(&mut work.tx, id, now).await?;
         if first {
+            work.wake_runs();
             work.commit().await?;
         }
         Ok(first)

@@ -156,6 +156,7 @@ impl Work {
             poll_count: 0,
             revision: 0,
             created_at: self.now,
+            last_polled_at: None,
             retrieved_at: None,
             end: None,
         };
@@ -240,10 +241,11 @@ impl Work {
         let time = self.now.to_rfc3339();
         let params = CreateTask {
             title: format!(
-                "{}, {} {}",
+                "{}, {}, {}",
                 cut(agent, MAX_TITLE_NAME),
-                &time[..10],
-                &time[11..16]
+                // What tells it from its neighbours goes before what they have in common, in a narrow list too.
+                &time[11..19],
+                &time[..10]
             ),
             auto_title: true,
             workspace_id: Some(workspace),

@@ -2,15 +2,18 @@
 
 use crate::puppet::{Puppet, choice};
 use crate::world::{NODE, World};
-use board::{Actor, Output, RunError, RunResult, Started, TurnOutcome};
+use board::{Actor, Output, RunError, RunQuery, RunResult, Started, Topic, TurnOutcome};
 use domain::clarification::ClarificationAnswer;
-use domain::ids::{ClarificationId, MessageId, RunId, SessionId};
+use domain::error::ErrorCode;
+use domain::ids::{CallId, ClarificationId, MessageId, RunId, SessionId};
 use domain::message::MessageType;
 use domain::params::UpdateStep;
 use domain::run::ask::{Asked, ListRuns, RunTarget, RunTask};
+use domain::run::call::{CallOutcome, ClientKind, KEPT_CALLS, RunCall, RunTool};
 use domain::run::refuse::{RunErrorCode, RunRefusal};
 use domain::run::view::{Detail, Parts, RunView};
-use domain::run::{ErrorCategory, RunStatus, TerminalReason};
+use domain::run::{ErrorCategory, RunGroup, RunStatus, TerminalReason};
+use domain::time::Timestamp;
 use serde_json::{Map, json};
 
 /// An outside client.
@@ -164,7 +167,8 @@ store::on_both_engines! {
         world.run().await;
         let puppet = client.puppet(started.view.session_key).await;
         let card = puppet.card().await;
-        assert!(card.title.starts_with("puppet, 20"), "{}", card.title);
+        let named: Vec<(&str, usize)> = card.title.split(", ").map(|part| (&part[..2], part.len())).collect();
+        assert!(matches!(named[..], [("pu", 6), (_, 8), ("20", 10)]), "{}", card.title);
         assert_eq!((card.description.as_str(), puppet.step().await.as_str()), ("", "In Progress"));
         assert_eq!(puppet.texts(), ["The secret words"]);
         assert!(puppet.last_heard().hidden().contains("\"Ada\"; that is a label"));
@@ -437,6 +441,82 @@ store::on_both_engines! {
 
         let done = client.done("Done.").await.0;
         assert_eq!(client.cancel(done.task_id).await, done);
+    }
+
+    async fn operators_see_the_runs_of_all_clients_and_stop_them(db: TestDb) {
+        let world = World::new(db).await;
+        let (one, other) = (Client::new(&world).await, Client::new(&world).await);
+        let (done, _) = one.done("Done.").await;
+        let (asks, puppet) = other.working("Ask.").await;
+        ask_operator(&puppet).await;
+        let (works, _) = one.working("Work.").await;
+        let board = world.board();
+        let page = async |query: &RunQuery| {
+            let page = board.runs_page(&Actor::Operator, query).await.unwrap();
+            (page.rows.iter().map(|row| row.id).collect::<Vec<_>>(), page.next_cursor)
+        };
+        let of = |group| RunQuery { group: Some(group), ..RunQuery::default() };
+        let all = RunQuery::default();
+        assert_eq!(page(&all).await, (vec![works.task_id, asks.task_id, done.task_id], None));
+        assert_eq!(page(&of(RunGroup::Active)).await.0, [works.task_id]);
+        assert_eq!(page(&of(RunGroup::NeedsAttention)).await.0, [asks.task_id]);
+        assert_eq!(page(&of(RunGroup::Completed)).await.0, [done.task_id]);
+        assert_eq!(page(&of(RunGroup::Failed)).await, (vec![], None));
+        for query in [all.clone(), of(RunGroup::Active)] {
+            let first = page(&RunQuery { limit: Some(1), ..query.clone() }).await;
+            assert_eq!(first.0, [works.task_id]);
+            let rest = page(&RunQuery { cursor: first.1, ..query.clone() }).await;
+            assert_eq!([first.0, rest.0].concat(), page(&query).await.0);
+        }
+        assert_eq!(page(&RunQuery { text: Some(" CLIENT ".to_owned()), ..all.clone() }).await.0.len(), 3);
+        assert_eq!(page(&RunQuery { text: Some("nobody".to_owned()), ..all.clone() }).await.0.len(), 0);
+        let mine = board.runs_page(&one.actor, &all).await.unwrap_err();
+        assert_eq!(mine.code(), ErrorCode::Forbidden);
+
+        let key = board.run_key(&other.actor, &by_id(asks.task_id)).await.unwrap();
+        board.run_polled(key).await.unwrap();
+        let shown = board.run_show(&Actor::Operator, asks.task_id).await.unwrap();
+        assert_eq!((shown.row.status, shown.row.client.as_deref(), shown.row.poll_count), (RunStatus::NeedsHuman, Some("client"), 1));
+        assert!(shown.row.last_polled_at.is_some() && shown.row.title.is_some());
+        assert!(!shown.timeline.is_empty());
+        let unknown = board.run_show(&Actor::Operator, RunId::new()).await.unwrap_err();
+        assert_eq!(unknown.code(), ErrorCode::NotFound);
+
+        let stopped = board.run_cancel(&Actor::Operator, &by_id(works.task_id)).await.unwrap();
+        assert_eq!((stopped.status, stopped.terminal_reason), (RunStatus::Cancelled, Some(TerminalReason::Stopped)));
+        assert_eq!(one.get(works.task_id).await, stopped);
+        assert_eq!(refusal(board.run_cancel(&Actor::Operator, &by_id(RunId::new())).await).code, RunErrorCode::NotFound);
+    }
+
+    async fn what_is_told_of_calls_is_kept_for_operators(db: TestDb) {
+        let world = World::new(db).await;
+        let client = Client::new(&world).await;
+        let (view, _) = client.working("Do it.").await;
+        let call = |poll| RunCall {
+            id: CallId::new(),
+            run_id: view.task_id,
+            tool: RunTool::Check,
+            client: ClientKind::Codex,
+            status: Some(RunStatus::Running),
+            outcome: CallOutcome::TimedOut,
+            error: None,
+            poll: Some(poll),
+            requested_wait_ms: None,
+            waited_ms: Some(45_000),
+            duration_ms: 45_001,
+            bytes: 300,
+            duplicate: false,
+            first_retrieval: false,
+            ended_at: Timestamp::from_millis(1),
+        };
+        let calls: Vec<RunCall> = (1..KEPT_CALLS + 3).map(call).collect();
+        let mut told = world.board().signals().subscribe(Topic::Runs);
+        world.board().run_calls_note(&calls).await.unwrap();
+        assert!(told.has_changed().unwrap());
+        told.mark_unchanged();
+        let shown = world.board().run_show(&Actor::Operator, view.task_id).await.unwrap().calls;
+        assert_eq!((shown.len(), &shown[0]), (20, calls.last().unwrap()));
+        assert_eq!(world.count("run_calls").await, KEPT_CALLS);
     }
 
     async fn a_cancelled_question_is_asked_no_more(db: TestDb) {

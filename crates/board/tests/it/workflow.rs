@@ -5,9 +5,10 @@ use crate::world::{World, prompted, refused};
 use board::{Actor, Settings, TurnOutcome};
 use domain::clarification::ClarificationAnswer;
 use domain::error::ErrorCode;
+use domain::ids::{TaskId, WorkspaceId};
 use domain::message::MessageType;
 use domain::moves::Disposition;
-use domain::params::{CreateTask, MoveTask};
+use domain::params::{BoardOf, CreateTask, MoveTask};
 use domain::task::TaskState;
 use domain::workflow::{EnterAction, MoveAction, StepEvents};
 use serde_json::json;
@@ -368,6 +369,27 @@ store::on_both_engines! {
         let shown = world.board().board_view(&Actor::Operator, None, None).await.unwrap().tasks;
         let titles: Vec<_> = shown.iter().map(|t| t.title.as_str()).collect();
         assert_eq!(titles, ["a", "b", "c"]);
+    }
+
+    async fn the_board_beside_a_page_is_that_of_its_task_or_workspace_or_the_oldest(db: TestDb) {
+        let world = World::new(db).await;
+        let board = world.board();
+        let away = board.workspace_create(&Actor::Operator, "Away", "").await.unwrap();
+        let card = CreateTask { title: "There".to_owned(), workspace_id: Some(away.id), ..CreateTask::default() };
+        let there = world.create(card).await.unwrap().task.id;
+        let first = board.workspace_list(&Actor::Operator).await.unwrap()[0].id;
+        for (task, workspace, shown) in [
+            (None, None, first),
+            (None, Some(away.id), away.id),
+            (Some(there), Some(first), away.id),
+            (Some(TaskId::new()), Some(away.id), away.id),
+            (Some(TaskId::new()), Some(WorkspaceId::new()), first),
+        ] {
+            let view = board.workbench_view(&Actor::Operator, BoardOf { task, workspace }, None).await.unwrap();
+            assert_eq!(view.board.workspace.id, shown);
+            assert_eq!(view.workspaces.len(), 2);
+            assert_eq!(view.board.tasks.len(), usize::from(shown == away.id));
+        }
     }
 
     async fn a_move_to_a_foreign_or_unknown_step_or_of_an_archived_card_is_refused(db: TestDb) {

@@ -13,16 +13,21 @@
 //! | [`refuse`] | why a call was refused, in the contract's codes |
 //! | [`wait`] | how long a wait may be |
 //! | [`view`] | what a client reads, and how it is kept small |
+//! | [`shown`] | what an operator reads |
+//! | [`call`] | what is kept of the calls about runs |
 
 use crate::error::Refusal;
 use crate::event::EventKind;
 use crate::ids::{RunId, SessionId, TaskId, TokenId};
 use crate::time::Timestamp;
+use serde::{Deserialize, Serialize};
 
 pub mod agents;
 pub mod ask;
+pub mod call;
 pub mod next;
 pub mod refuse;
+pub mod shown;
 pub mod standing;
 pub mod view;
 pub mod wait;
@@ -219,6 +224,8 @@ pub struct Run {
     pub from_seq: i64,
     /// How often it was waited for.
     pub poll_count: i64,
+    /// When it was waited for last.
+    pub last_polled_at: Option<Timestamp>,
     /// Grows when what was handed out as final changes; it never does yet.
     pub revision: i64,
     /// When it was asked for.
@@ -249,7 +256,7 @@ pub struct RunEnd {
 }
 
 /// What went wrong in a run.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Fault {
     /// See [`ErrorCategory`].
     pub category: ErrorCategory,

@@ -8,6 +8,7 @@ use crate::message::MessageType;
 use crate::session::SessionState;
 use crate::time::Timestamp;
 use crate::turn::TurnState;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 /// What the rows say.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -78,6 +79,25 @@ pub enum Phase {
 }
 
 impl Phase {
+    /// One of each word.
+    pub const ALL: [Self; 15] = [
+        Self::Queued,
+        Self::WaitingForPlace,
+        Self::Starting,
+        Self::Thinking,
+        Self::Tool(MessageType::ToolRead),
+        Self::Tool(MessageType::ToolEdit),
+        Self::Tool(MessageType::ToolExecute),
+        Self::Tool(MessageType::ToolCall),
+        Self::Recovering,
+        Self::WaitingHuman,
+        Self::WaitingPermission,
+        Self::WaitingParent,
+        Self::WaitingDependency,
+        Self::Held,
+        Self::Done,
+    ];
+
     /// The word on the wire.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
@@ -98,6 +118,20 @@ impl Phase {
             Self::Held => "held",
             Self::Done => "done",
         }
+    }
+}
+
+impl Serialize for Phase {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.as_str())
+    }
+}
+
+impl<'de> Deserialize<'de> for Phase {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let word = String::deserialize(deserializer)?;
+        let phase = Self::ALL.into_iter().find(|phase| phase.as_str() == word);
+        phase.ok_or_else(|| serde::de::Error::custom("phase must be a word that a run can be in"))
     }
 }
 
@@ -203,6 +237,15 @@ const fn by_last_turn(facts: &Facts) -> Standing {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_phase_is_read_back_as_it_was_said() {
+        for phase in Phase::ALL {
+            let said = serde_json::to_string(&phase).unwrap();
+            assert_eq!(serde_json::from_str::<Phase>(&said).unwrap(), phase);
+        }
+        assert!(serde_json::from_str::<Phase>("\"sideways\"").is_err());
+    }
 
     /// A run whose agent has ended its only turn.
     const RESTING: Facts = Facts {

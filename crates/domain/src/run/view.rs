@@ -12,7 +12,7 @@ use crate::ids::{ClarificationId, RunId, SessionId};
 use crate::message::MessageType;
 use crate::question::Question;
 use crate::time::Timestamp;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// The largest answer, in bytes of JSON.
 pub const MAX_BYTES: usize = 100_000;
@@ -149,14 +149,22 @@ pub struct LogEntry {
 }
 
 /// Entries of a log joined to one.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TimelineEntry {
-    at: Timestamp,
+    /// When the first of them happened.
+    pub at: Timestamp,
+    /// What kind of message they are.
     #[serde(rename = "type")]
-    kind: MessageType,
-    text: String,
-    #[serde(skip_serializing_if = "is_one")]
-    count: usize,
+    pub kind: MessageType,
+    /// The words of the last.
+    pub text: String,
+    /// How many they are.
+    #[serde(default = "one", skip_serializing_if = "is_one")]
+    pub count: usize,
+}
+
+const fn one() -> usize {
+    1
 }
 
 #[expect(
@@ -168,7 +176,7 @@ const fn is_one(count: &usize) -> bool {
 }
 
 /// The last thing worth telling.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Update {
     /// When.
     pub at: Timestamp,
@@ -192,7 +200,7 @@ impl Update {
 }
 
 /// What a run has made, as its tool calls say.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Artifacts {
     /// Paths that it edited.
@@ -248,7 +256,8 @@ words! {
 #[serde(rename_all = "camelCase")]
 pub struct Liveness {
     last_signal_at: Option<Timestamp>,
-    state: LivenessState,
+    /// What follows from it.
+    pub state: LivenessState,
 }
 
 /// How to go on with the thread.
@@ -814,6 +823,7 @@ mod tests {
             poll_count: 3,
             revision: 0,
             created_at: at(0),
+            last_polled_at: None,
             retrieved_at: None,
             end: end.map(|status| RunEnd {
                 status,

@@ -32,6 +32,7 @@ mod questions;
 mod queue;
 mod receipts;
 mod reviews;
+mod run_calls;
 mod runs;
 mod schema;
 mod sessions;

@@ -26,6 +26,7 @@ pub(crate) fn run_of(session: &Session, token: TokenId) -> NewRun {
             poll_count: 0,
             revision: 0,
             created_at: at(0),
+            last_polled_at: None,
             retrieved_at: None,
             end: None,
         },
@@ -274,15 +275,57 @@ store::on_both_engines! {
         assert_eq!(read(&db.store, async |db| outcomes(db, token).await).await[&RunStatus::Error], 2);
     }
 
+    async fn operators_find_the_runs_of_all_clients_by_their_names(db: TestDb) {
+        let world = World::new(&db).await;
+        let token = TokenId::new();
+        write(&db.store, async |tx| store::tokens::insert_access(tx, token, "100% Phone_1", "hash", at(0)).await).await.unwrap();
+        let mut made = Vec::new();
+        for (client, agent) in [(token, "demo"), (token, "codex"), (TokenId::new(), "demo")] {
+            let (task, session) = world.add_conversation().await;
+            let mut new = run_of(&session, client);
+            new.run.agent = agent.to_owned();
+            put(&db.store, &new).await.unwrap();
+            made.push((new.run.id, task.title));
+        }
+        let over = over(RunStatus::Error);
+        let _ = write(&db.store, async |tx| end(tx, made[1].0, &over).await).await.unwrap();
+        let found = async |filter: PageFilter| {
+            let filter = PageFilter { limit: 50, ..filter };
+            let page = read(&db.store, async |db| page(db, &filter).await).await;
+            page.into_iter().map(|((run, _), names)| (run.id, names)).collect::<Vec<_>>()
+        };
+        let of = |index: usize| {
+            let client = (index < 2).then(|| "100% Phone_1".to_owned());
+            (made[index].0, Names { title: Some(made[index].1.clone()), client })
+        };
+        let with = |text: &str| PageFilter { text: Some(text.to_owned()), ..PageFilter::default() };
+        let all = PageFilter::default();
+        assert_eq!(found(all.clone()).await, [of(2), of(1), of(0)]);
+        assert_eq!(found(PageFilter { only: Some(made[1].0), ..all.clone() }).await, [of(1)]);
+        assert_eq!(found(PageFilter { live: Some(true), ..all.clone() }).await, [of(2), of(0)]);
+        assert_eq!(found(PageFilter { live: Some(false), ..all.clone() }).await, [of(1)]);
+        assert_eq!(found(PageFilter { outcomes: vec![RunStatus::Completed, RunStatus::Error], ..all.clone() }).await, [of(1)]);
+        assert_eq!(found(PageFilter { outcomes: vec![RunStatus::Cancelled], ..all.clone() }).await, []);
+        assert_eq!(found(PageFilter { before: Some(made[2].0), ..with("0% phone_") }).await, [of(1), of(0)]);
+        assert_eq!(found(with("CODEX")).await, [of(1)]);
+        assert_eq!(found(with(&made[0].1)).await.len(), 3, "they are called alike");
+        // What means anything in a pattern means itself.
+        for nothing in ["100_", "%%", "phone!", "p%e"] {
+            assert_eq!(found(with(nothing)).await, [], "{nothing}");
+        }
+    }
+
     async fn waits_are_counted_and_old_runs_forgotten(db: TestDb) {
         let world = World::new(&db).await;
         let (_, session) = world.add_conversation().await;
         let new = run_of(&session, TokenId::new());
         put(&db.store, &new).await.unwrap();
         for number in 1..4 {
-            assert_eq!(write(&db.store, async |tx| polled(tx, new.run.id).await).await.unwrap(), number);
+            assert_eq!(write(&db.store, async |tx| polled(tx, new.run.id, at(number)).await).await.unwrap(), number);
         }
-        assert_eq!(write(&db.store, async |tx| polled(tx, RunId::new()).await).await.unwrap(), 0);
+        let polled_run = read(&db.store, async |db| of_id(db, new.run.id).await).await.unwrap().0;
+        assert_eq!((polled_run.poll_count, polled_run.last_polled_at), (3, Some(at(3))));
+        assert_eq!(write(&db.store, async |tx| polled(tx, RunId::new(), at(9)).await).await.unwrap(), 0);
         let clean = async |before| (
             write(&db.store, async |tx| redact(tx, at(before)).await).await.unwrap(),
             write(&db.store, async |tx| forget(tx, at(before - 50)).await).await.unwrap(),

@@ -18,6 +18,8 @@ use domain::plan::PlanAuthorKind;
 use domain::question::QuestionStatus;
 use domain::queue::{Lane, QueuedBy, QueuedState};
 use domain::review::{FindingStatus, Severity, Side};
+use domain::run::call::{CallOutcome, ClientKind, RunTool};
+use domain::run::refuse::RunErrorCode;
 use domain::run::{ErrorCategory, RunStatus, TerminalReason};
 use domain::session::{FreshStart, SessionState};
 use domain::task::{Origin, Priority, Purpose, TaskState, TitleMode};
@@ -43,6 +45,11 @@ fn words() -> BTreeMap<(&'static str, &'static str), BTreeSet<&'static str>> {
         (("ai_job_deliveries", "state"), of!(ChunkState)),
         (("ai_job_tool_calls", "state"), of!(ToolCallState)),
         (("pending_confirmations", "outcome"), of!(ConsentOutcome)),
+        (("run_calls", "tool"), of!(RunTool)),
+        (("run_calls", "client"), of!(ClientKind)),
+        (("run_calls", "status"), of!(RunStatus)),
+        (("run_calls", "outcome"), of!(CallOutcome)),
+        (("run_calls", "error_code"), of!(RunErrorCode)),
         (("runs", "outcome"), final_statuses()),
         (("runs", "reason"), of!(TerminalReason)),
         (("runs", "error_category"), of!(ErrorCategory)),
@@ -221,6 +228,7 @@ async fn full_world(db: &TestDb) -> World {
         store::documents::insert_decision(tx, &decision).await?;
         let run = crate::runs::run_of(&session, domain::ids::TokenId::new());
         store::runs::insert(tx, &run).await?;
+        store::run_calls::insert(tx, &crate::run_calls::call(run.run.id)).await?;
         store::events::append(tx, &NewEvent::new(EventKind::TaskCreated), now).await
     })
     .await
@@ -269,6 +277,8 @@ store::on_both_engines! {
             ("prompt_receipts", "merged"),
             ("queued_messages", "pinned"),
             ("operator_questions", "agent_disconnected"),
+            ("run_calls", "duplicate"),
+            ("run_calls", "first_retrieval"),
         ];
         for (table, column) in flags {
             for value in [-1, 2] {

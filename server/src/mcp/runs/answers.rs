@@ -1,10 +1,11 @@
 //! Carrying out a call of the contract.
 
 use super::super::tool::{Answer, Call};
-use super::super::waiting::{CallOutcome, CallRecord, ClientName, WakeBy};
+use super::super::waiting::{CallRecord, WakeBy};
 use super::args::Args;
 use crate::error::refusal_of;
 use board::{Actor, RunError, RunKey, RunResult};
+use domain::run::call::{CallOutcome, ClientKind, RunTool};
 use domain::run::next::NextAction;
 use domain::run::refuse::RunRefusal;
 use domain::run::view::{Detail, MAX_BYTES, Parts, RunView};
@@ -26,12 +27,12 @@ pub(super) struct Context<'a> {
 }
 
 impl<'a> Context<'a> {
-    pub(super) fn new(call: &'a Call, tool: &'static str) -> Self {
+    pub(super) fn new(call: &'a Call, tool: RunTool) -> Self {
         let info = call.context.peer.peer_info();
         let name = info.as_ref().map(|info| info.client_info.name.as_str());
         Self {
             call,
-            record: CallRecord::begin(call.runs.counts(), tool, ClientName::of(name)),
+            record: CallRecord::begin(call.runs.counts(), tool, ClientKind::of(name)),
         }
     }
 
@@ -121,7 +122,7 @@ fn refused(refusal: &RunRefusal) -> Value {
 }
 
 pub(super) async fn run(call: Call) -> Answer {
-    let mut context = Context::new(&call, "run_task");
+    let mut context = Context::new(&call, RunTool::Run);
     let outcome = start(&call, &mut context).await;
     context.answer(outcome).await
 }
@@ -173,7 +174,7 @@ async fn start(call: &Call, context: &mut Context<'_>) -> RunResult<(Value, Call
 }
 
 pub(super) async fn check(call: Call) -> Answer {
-    let mut context = Context::new(&call, "check_task");
+    let mut context = Context::new(&call, RunTool::Check);
     let outcome = wait(&call, &mut context).await;
     context.answer(outcome).await
 }
@@ -354,7 +355,7 @@ fn only(value: &Value, names: &[&str]) -> Value {
 }
 
 pub(super) async fn get(call: Call) -> Answer {
-    let mut context = Context::new(&call, "get_task");
+    let mut context = Context::new(&call, RunTool::Get);
     let outcome = read(&call, &mut context).await;
     context.answer(outcome).await
 }
@@ -376,7 +377,7 @@ async fn read(call: &Call, context: &mut Context<'_>) -> RunResult<(Value, CallO
 }
 
 pub(super) async fn list(call: Call) -> Answer {
-    let mut context = Context::new(&call, "list_tasks");
+    let mut context = Context::new(&call, RunTool::List);
     let outcome = rows(&call, &mut context).await;
     context.answer(outcome).await
 }
@@ -403,7 +404,7 @@ async fn rows(call: &Call, context: &mut Context<'_>) -> RunResult<(Value, CallO
 }
 
 pub(super) async fn cancel(call: Call) -> Answer {
-    let mut context = Context::new(&call, "cancel_task");
+    let mut context = Context::new(&call, RunTool::Cancel);
     let outcome = stop(&call, &mut context).await;
     context.answer(outcome).await
 }

@@ -5,7 +5,6 @@
 //! stays a task that goes on, with a sentence that says what it waits for.
 
 use super::super::tool::{Answer, Call};
-use super::super::waiting::CallOutcome;
 use super::answers::{Context, closing};
 use board::{Actor, Board, RunResult};
 use clap::ValueEnum;
@@ -13,6 +12,7 @@ use domain::clarification::ClarificationAnswer;
 use domain::question::Question;
 use domain::run::RunStatus;
 use domain::run::ask::{RunTarget, answers};
+use domain::run::call::{CallOutcome, RunTool};
 use domain::run::refuse::{RunErrorCode, RunRefusal};
 use domain::run::view::{Detail, Parts, Pending, RunView};
 use rmcp::ErrorData;
@@ -74,7 +74,7 @@ pub(in crate::mcp) async fn handed_out(
 
 /// `tasks/get`.
 pub(in crate::mcp) async fn get(call: Call, id: &str) -> Result<GetTaskResult, ErrorData> {
-    let mut context = Context::new(&call, "tasks/get");
+    let mut context = Context::new(&call, RunTool::NativeGet);
     let outcome = call
         .board
         .run_get(&call.actor, &named(id), Parts::OUTCOME, None)
@@ -90,7 +90,7 @@ pub(in crate::mcp) async fn get(call: Call, id: &str) -> Result<GetTaskResult, E
 
 /// `tasks/cancel`: cancelling again changes nothing.
 pub(in crate::mcp) async fn cancel(call: Call, id: &str) -> Result<(), ErrorData> {
-    let mut context = Context::new(&call, "tasks/cancel");
+    let mut context = Context::new(&call, RunTool::NativeCancel);
     let outcome = call.board.run_cancel(&call.actor, &named(id)).await;
     context.told(outcome).await.map(drop)
 }
@@ -102,7 +102,7 @@ pub(in crate::mcp) async fn update(
     id: &str,
     responses: &InputResponses,
 ) -> Result<(), ErrorData> {
-    let mut context = Context::new(&call, "tasks/update");
+    let mut context = Context::new(&call, RunTool::NativeUpdate);
     let outcome = answer(&call, id, responses).await;
     context.told(outcome).await.map(drop)
 }

@@ -4,16 +4,19 @@
 //! |---|---|
 //! | [`waits`] | who waits, and what wakes them |
 //! | [`telemetry`] | what is told of a call: nothing that anybody wrote |
+//! | [`ledger`] | keeps it for operators |
 
+mod ledger;
 mod telemetry;
 mod waits;
 
+pub(super) use telemetry::CallRecord;
 pub use telemetry::RunMetrics;
-pub(super) use telemetry::{CallOutcome, CallRecord, ClientName};
 pub use waits::WaitLimits;
 pub(super) use waits::{Waits, WakeBy};
 
 use crate::feed::Feed;
+use board::Board;
 use domain::run::wait::WaitBounds;
 use std::sync::Arc;
 use tokio_util::sync::CancellationToken;
@@ -39,11 +42,16 @@ struct Shared {
 }
 
 impl Runs {
-    pub(super) fn start(feed: &Feed, waits: RunWaits, shutdown: CancellationToken) -> Self {
+    pub(super) fn start(
+        board: Board,
+        feed: &Feed,
+        waits: RunWaits,
+        shutdown: CancellationToken,
+    ) -> Self {
         Self(Arc::new(Shared {
-            waits: Waits::start(feed, waits.limits, shutdown),
+            waits: Waits::start(feed, waits.limits, shutdown.clone()),
             bounds: waits.bounds,
-            metrics: RunMetrics::default(),
+            metrics: RunMetrics::keeping(board, shutdown),
         }))
     }
 

@@ -3,80 +3,26 @@
 //! No field can hold what anybody wrote: there is no string among them but those of the program itself. The key of a thread is
 //! left out too, since whoever has it can go on with the thread.
 
-use domain::ids::RunId;
+use super::ledger::Ledger;
+use board::Board;
+use domain::ids::{CallId, RunId};
 use domain::run::RunStatus;
+use domain::run::call::{CallOutcome, ClientKind, RunCall, RunTool};
 use domain::run::refuse::RunErrorCode;
+use domain::time::Timestamp;
 use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
-
-/// How a call ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(in crate::mcp) enum CallOutcome {
-    /// With what was asked for.
-    Returned,
-    /// The wait ran out, and the run goes on.
-    TimedOut,
-    /// There was no room to wait.
-    Limited,
-    /// The server is about to end.
-    Closing,
-    /// The client hung up.
-    Disconnected,
-    /// Refused.
-    Refused,
-}
-
-impl CallOutcome {
-    const fn as_str(self) -> &'static str {
-        match self {
-            Self::Returned => "returned",
-            Self::TimedOut => "timeout",
-            Self::Limited => "limited",
-            Self::Closing => "closing",
-            Self::Disconnected => "disconnected",
-            Self::Refused => "refused",
-        }
-    }
-}
-
-/// Clients that we know by name; what others call themselves is their own text.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::mcp) struct ClientName(&'static str);
-
-impl ClientName {
-    pub(in crate::mcp) fn of(name: Option<&str>) -> Self {
-        const KNOWN: [&str; 11] = [
-            "chatgpt",
-            "openai",
-            "claude-code",
-            "claude",
-            "codex",
-            "cursor",
-            "gemini",
-            "copilot",
-            "inspector",
-            "opencode",
-            "qwen",
-        ];
-        let name = name.unwrap_or_default().to_ascii_lowercase();
-        Self(
-            KNOWN
-                .into_iter()
-                .find(|known| name.contains(known))
-                .unwrap_or("other"),
-        )
-    }
-}
+use tokio_util::sync::CancellationToken;
 
 /// One call, told when it is over; also when its client is cut off and its future thrown away.
 #[derive(Debug)]
 pub(in crate::mcp) struct CallRecord<'a> {
     metrics: &'a RunMetrics,
-    tool: &'static str,
-    client: ClientName,
+    tool: RunTool,
+    client: ClientKind,
     began: Instant,
     pub(in crate::mcp) run: Option<RunId>,
     pub(in crate::mcp) status: Option<RunStatus>,
@@ -96,8 +42,8 @@ pub(in crate::mcp) struct CallRecord<'a> {
 impl<'a> CallRecord<'a> {
     pub(in crate::mcp) fn begin(
         metrics: &'a RunMetrics,
-        tool: &'static str,
-        client: ClientName,
+        tool: RunTool,
+        client: ClientKind,
     ) -> Self {
         Self {
             metrics,
@@ -124,34 +70,66 @@ impl<'a> CallRecord<'a> {
     fn took(&self) -> Duration {
         self.began.elapsed()
     }
+
+    fn took_ms(&self) -> i64 {
+        i64::try_from(self.took().as_millis()).unwrap_or(i64::MAX)
+    }
+
+    /// What is kept of it, when it was about a run.
+    fn kept(&self) -> Option<RunCall> {
+        Some(RunCall {
+            id: CallId::new(),
+            run_id: self.run?,
+            tool: self.tool,
+            client: self.client,
+            status: self.status,
+            outcome: self.outcome,
+            error: self.error,
+            poll: self.poll,
+            requested_wait_ms: self.requested_wait_ms.map(whole),
+            waited_ms: self.waited_ms.map(whole),
+            duration_ms: self.took_ms(),
+            bytes: i64::try_from(self.bytes).unwrap_or(i64::MAX),
+            duplicate: self.duplicate,
+            first_retrieval: self.first_retrieval,
+            ended_at: self.metrics.now(),
+        })
+    }
 }
 
 impl Drop for CallRecord<'_> {
     fn drop(&mut self) {
         self.metrics.count(self);
+        if let Some(call) = self.kept() {
+            self.metrics.keep(call);
+        }
         let run = self.run.map(|id| id.to_string()).unwrap_or_default();
         tracing::info!(
-            tool = self.tool,
+            tool = self.tool.as_str(),
             task_id = run.as_str(),
             job_id = run.as_str(),
             status = self.status.map(RunStatus::as_str),
             poll_count = self.poll,
             requested_wait_ms = self.requested_wait_ms,
             waited_ms = self.waited_ms,
-            duration_ms = u64::try_from(self.took().as_millis()).unwrap_or(u64::MAX),
+            duration_ms = self.took_ms(),
             duplicate_job = self.duplicate,
             terminal_retrieval = self.first_retrieval,
             task_count = self.tasks,
             payload_bytes = self.bytes,
             log_events_returned = self.log_events,
             log_cursor = self.log_cursor,
-            client = self.client.0,
+            client = self.client.as_str(),
             transport = "http",
             outcome = self.outcome.as_str(),
             error_code = self.error.map(RunErrorCode::as_str),
             "run tool called"
         );
     }
+}
+
+fn whole(millis: u64) -> i64 {
+    i64::try_from(millis).unwrap_or(i64::MAX)
 }
 
 /// Ends of the classes of seconds after which clients hang up; a cliff at one of them shows a client's limit.
@@ -162,11 +140,12 @@ const CUTS: [u64; 7] = [10, 30, 45, 60, 120, 240, 300];
 pub struct RunMetrics {
     counts: Mutex<Counts>,
     waiting: AtomicUsize,
+    ledger: Option<Ledger>,
 }
 
 #[derive(Debug, Default, Clone)]
 struct Counts {
-    calls: BTreeMap<(&'static str, CallOutcome), u64>,
+    calls: BTreeMap<(RunTool, CallOutcome), u64>,
     duplicates: u64,
     first_retrievals: u64,
     polls: u64,
@@ -174,6 +153,25 @@ struct Counts {
 }
 
 impl RunMetrics {
+    /// Counts, and keeps in the board what is told of calls about runs.
+    pub(in crate::mcp) fn keeping(board: Board, shutdown: CancellationToken) -> Self {
+        Self {
+            ledger: Some(Ledger::start(board, shutdown)),
+            ..Self::default()
+        }
+    }
+
+    fn now(&self) -> Timestamp {
+        let clock = self.ledger.as_ref().map(|ledger| ledger.clock.clone());
+        clock.unwrap_or_default().now()
+    }
+
+    fn keep(&self, call: RunCall) {
+        if let Some(ledger) = &self.ledger {
+            ledger.note(call);
+        }
+    }
+
     fn count(&self, call: &CallRecord<'_>) {
         let mut counts = self.counts.lock().unwrap_or_else(PoisonError::into_inner);
         *counts.calls.entry((call.tool, call.outcome)).or_default() += 1;
@@ -274,27 +272,17 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_a_client_calls_itself_is_not_told() {
-        assert_eq!(
-            ClientName::of(Some("Claude-Code (secret)")).0,
-            "claude-code"
-        );
-        assert_eq!(ClientName::of(Some("my secret client")).0, "other");
-        assert_eq!(ClientName::of(None).0, "other");
-    }
-
-    #[test]
     fn calls_are_counted_by_how_they_ended() {
         let metrics = RunMetrics::default();
         let call = |outcome| {
-            CallRecord::begin(&metrics, "check_task", ClientName::of(None)).outcome = outcome;
+            CallRecord::begin(&metrics, RunTool::Check, ClientKind::Other).outcome = outcome;
         };
         call(CallOutcome::TimedOut);
         call(CallOutcome::TimedOut);
         drop(CallRecord::begin(
             &metrics,
-            "check_task",
-            ClientName::of(None),
+            RunTool::Check,
+            ClientKind::Other,
         ));
         let text = metrics.render();
         for line in [

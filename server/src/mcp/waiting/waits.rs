@@ -117,8 +117,8 @@ impl Waits {
                             own.ring(card, domain::run::may_end_by(shared.event.kind));
                         }
                     }
-                    // No run follows from an AI job.
-                    Some(Told::Jobs) => {}
+                    // No run follows from an AI job, and how others wait ends no wait.
+                    Some(Told::Jobs | Told::Runs) => {}
                     // Something was missed: everybody looks.
                     Some(Told::Reset(_)) => own.ring_all(),
                     None => return,

@@ -13,7 +13,7 @@ use crate::components::button::{Button, Weight};
 use crate::components::dialog::Dialog;
 use crate::components::dom_id::dom_id;
 use crate::components::glyph::Glyph;
-use crate::components::moment::RelativeTime;
+use crate::components::moment::Ago;
 use crate::components::segments::{Segment, Segments};
 use crate::components::states::EmptyState;
 use crate::i18n::t;
@@ -157,7 +157,7 @@ fn Reader(editor: Editor) -> impl IntoView {
                     .get()
                     .map(|at| {
                         view! {
-                            <p class="text-12 text-muted">{t!(locale, plan.updated)} " " <RelativeTime at/></p>
+                            <p class="text-12 text-muted">{t!(locale, plan.updated)} " " <Ago at/></p>
                         }
                     })
             }}
