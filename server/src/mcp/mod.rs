@@ -95,7 +95,9 @@ impl Default for Patience {
 /// What answers at the route instead of the board's tools, for tests of everything that stands before them: transport,
 /// credentials, limits.
 #[derive(Clone)]
-pub struct StandIn(Arc<dyn Fn(Patience, &CancellationToken) -> Arc<dyn Door> + Send + Sync>);
+pub struct StandIn(Arc<MakeDoor>);
+
+type MakeDoor = dyn Fn(Patience, &CancellationToken) -> Arc<dyn Door> + Send + Sync;
 
 impl StandIn {
     /// `handler` answers, a clone of it on each connection.

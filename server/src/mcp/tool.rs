@@ -172,9 +172,10 @@ pub(super) fn uuid(description: &str) -> Value {
     json!({"type": "string", "format": "uuid", "description": description})
 }
 
-fn object(schema: Value) -> JsonObject {
-    match schema {
-        Value::Object(schema) => schema,
+/// The fields of an object; anything else has none.
+pub(super) fn object(value: Value) -> JsonObject {
+    match value {
+        Value::Object(fields) => fields,
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Array(_) => {
             JsonObject::default()
         }

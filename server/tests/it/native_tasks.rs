@@ -279,7 +279,8 @@ store::on_both_engines! {
             assert_eq!(client.update(&task, answer).await["result"], ack);
             assert_eq!(client.get(&task).await["status"], "working");
         };
-        let (answered, ()) = soon(async { tokio::join!(asking, answering) }).await;
+        let both = Box::pin(async { tokio::join!(asking, answering) });
+        let (answered, ()) = soon(both).await;
         assert!(answered.to_string().contains("SQLite"), "{answered}");
     }
 

@@ -4,7 +4,7 @@
 //! can be read natively and the other way round. What needs an answer is asked of clients that can ask their user; for others it
 //! stays a task that goes on, with a sentence that says what it waits for.
 
-use super::super::tool::{Answer, Call};
+use super::super::tool::{Answer, Call, object};
 use super::answers::{Context, closing};
 use board::{Actor, Board, RunResult};
 use clap::ValueEnum;
@@ -249,10 +249,7 @@ fn detailed(board: &Board, view: &RunView, can_ask: bool) -> DetailedTask {
                 is_error: view.is_error,
             };
             TaskPayload::Completed {
-                result: match json!(answer.into_result()) {
-                    Value::Object(result) => result,
-                    _ => Map::new(),
-                },
+                result: object(json!(answer.into_result())),
             }
         }
         RunStatus::Cancelled => TaskPayload::Cancelled,
