@@ -4,6 +4,11 @@ use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+/// Our crates as Cargo selects them for native builds and tests. The bundle's crate compiles for WASM only, and this program is
+/// tested apart: with it in the selection, features of shared dependencies would differ from those of the
+/// `cargo xtask` that runs, and all of them would compile twice.
+pub(crate) const NATIVE: [&str; 5] = ["--workspace", "--exclude", "frontend", "--exclude", "xtask"];
+
 /// The project's folder: where the workspace manifest is.
 pub(crate) fn root() -> PathBuf {
     // Set by `cargo run`; the compiled-in one serves a binary that is called by hand.

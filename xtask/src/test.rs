@@ -16,10 +16,6 @@ use crate::postgres::{self, Cluster, Durability};
 use crate::test_clients::{self, Ahead};
 use crate::{e2e, project, setup, stage};
 
-/// Our crates as Cargo selects them for native tests. The bundle's crate compiles for WASM only, and this program is
-/// tested apart: with it in the selection, features of shared dependencies would differ from those of the
-/// `cargo xtask` that runs, and all of them would compile twice.
-const NATIVE: [&str; 5] = ["--workspace", "--exclude", "frontend", "--exclude", "xtask"];
 const OURSELVES: [&str; 2] = ["--package", "xtask"];
 
 struct Stage {
@@ -110,7 +106,7 @@ pub(crate) fn test(long: bool) -> Result<()> {
     house_rules(&mut run);
     let compiled = run.check("compile", || {
         for (name, selection) in [
-            ("compile and lint server and tests", &NATIVE[..]),
+            ("compile and lint server and tests", &project::NATIVE[..]),
             ("compile and lint xtask", &OURSELVES),
         ] {
             let mut cargo = linting(project::cargo("build"));
@@ -124,7 +120,7 @@ pub(crate) fn test(long: bool) -> Result<()> {
         run.stage("tests", || {
             tests(
                 "unit, conformance and capability tests",
-                &NATIVE,
+                &project::NATIVE,
                 cluster.as_ref(),
                 long,
             )

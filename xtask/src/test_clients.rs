@@ -26,8 +26,7 @@ const FIXTURES: &str = "conformance";
 pub(crate) fn test_clients(args: &[String]) -> Result<Counts> {
     setup::install_missing(&[&PYTHON])?;
     let mut cargo = project::cargo("build");
-    // The selection of `cargo xtask test`, so that nothing is built twice.
-    cargo.args(["--workspace", "--exclude", "frontend", "--exclude", "xtask"]);
+    cargo.args(project::NATIVE);
     cargo.args(["--bin", "flightdeck", "--example", FIXTURES]);
     stage::must("compile the server and its fixtures", &mut cargo)?;
     run(Ahead::none(), args)

@@ -29,10 +29,13 @@ pub(crate) fn all(release: bool) -> Result<()> {
 /// The server's binary.
 pub(crate) fn server(release: bool) -> Result<()> {
     let mut cargo = project::cargo("build");
-    cargo.args(["--package", "server", "--bin", "flightdeck"]);
     if release {
-        cargo.arg("--release");
+        cargo.args(["--package", "server", "--release"]);
+    } else {
+        // The selection of the tests: another one gives shared dependencies other features, and all of them compile anew.
+        cargo.args(project::NATIVE);
     }
+    cargo.args(["--bin", "flightdeck"]);
     stage::must("compile the server", &mut cargo)?;
     Ok(())
 }

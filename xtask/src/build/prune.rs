@@ -2,8 +2,7 @@
 //!
 //! leptos compiles two ways of hydrating for every view: at once, and as a future for pages that are loaded piece by piece.
 //! Ours hydrate at once, but the linker keeps the other half, because every erased view holds a pointer to it. It is a
-//! fifth of the bundle. Here those bodies become a trap that refers to nothing; what only they used is then in no part. The
-//! same goes for a few other methods that erased things point to.
+//! fifth of the bundle. Here those bodies become a trap that refers to nothing; what only they used is then in no part.
 //!
 //! It is done on what the linker wrote, before the module is split: each body keeps its length, so that everything after it
 //! stays where the relocations say it is, and the relocations within it go.
@@ -16,15 +15,8 @@ use wasmparser::{
     KnownCustom, Name, NameSectionReader, Parser, Payload, RelocSectionReader, TypeRef,
 };
 
-/// The methods nothing calls, by the last part of their paths.
-const UNUSED: [&str; 3] = [
-    // Hydrating piece by piece, as above.
-    "hydrate_async",
-    // Hydrating what a `<template>` in the browser made, and not the server.
-    "hydrate_from_template",
-    // Lists the addresses of the app, for the server.
-    "generate_routes",
-];
+/// The method nothing calls, by the last part of its path.
+const UNUSED: &str = "hydrate_async";
 
 /// A body: no locals, a trap, what never runs, the end.
 const NO_LOCALS: u8 = 0x00;
@@ -183,9 +175,7 @@ fn is_unused(mangled: &str) -> bool {
     while let Some(outer) = path.strip_suffix("::{{closure}}") {
         path = outer;
     }
-    path.rsplit("::")
-        .next()
-        .is_some_and(|last| UNUSED.contains(&last))
+    path.rsplit("::").next().is_some_and(|last| last == UNUSED)
 }
 
 #[cfg(test)]
@@ -194,11 +184,10 @@ mod tests {
 
     use super::*;
 
-    const UNNEEDED: [&str; 4] = [
+    const UNNEEDED: [&str; 3] = [
         "<T as IntoAny>::into_any::hydrate_async",
         "<F as RenderHtml>::hydrate_async::{{closure}}::{{closure}}",
         "_ZN3app4View13hydrate_async17h0123456789abcdefE",
-        "generate_routes",
     ];
     const NEEDED: [&str; 3] = [
         "<F as RenderHtml>::hydrate::{{closure}}",
