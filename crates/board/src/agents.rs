@@ -272,6 +272,7 @@ fn taken(error: StoreError, what: &str) -> BoardError {
         other @ (StoreError::Invariant(_)
         | StoreError::Full(_)
         | StoreError::Unavailable(_)
+        | StoreError::Raced(_)
         | StoreError::Corrupt { .. }
         | StoreError::Migration(_)
         | StoreError::Config(_)

@@ -29,6 +29,9 @@ impl BoardError {
             Self::Store(StoreError::Unavailable(_)) => {
                 Refusal::unavailable("the database does not answer at present, so nothing was changed: try again")
             }
+            Self::Store(StoreError::Raced(_)) => {
+                Refusal::unavailable("another change was in the way, so nothing was changed: try again")
+            }
             Self::Store(_) => Refusal {
                 code: ErrorCode::Internal,
                 message: "something went wrong on the server and nothing was changed: try again, and if it stays, look in the \
@@ -44,7 +47,9 @@ impl BoardError {
     pub const fn code(&self) -> ErrorCode {
         match self {
             Self::Refused(refusal) => refusal.code,
-            Self::Store(StoreError::Full(_) | StoreError::Unavailable(_)) => ErrorCode::Unavailable,
+            Self::Store(
+                StoreError::Full(_) | StoreError::Unavailable(_) | StoreError::Raced(_),
+            ) => ErrorCode::Unavailable,
             Self::Store(_) => ErrorCode::Internal,
         }
     }

@@ -20,6 +20,10 @@ pub enum StoreError {
     /// The database does not answer at present.
     #[error("the database is not available")]
     Unavailable(#[source] sqlx::Error),
+    /// Another transaction was in the way, and the database ended this one: a deadlock, or an order that cannot be. Nothing of it
+    /// was kept, and it can be tried again.
+    #[error("another change was in the way: nothing was kept, try again")]
+    Raced(#[source] sqlx::Error),
     /// A stored value cannot be read back.
     #[error("column {column} holds a value that cannot be read: {reason}")]
     Corrupt {
@@ -45,6 +49,7 @@ impl From<sqlx::Error> for StoreError {
         match Fault::of(&error) {
             Fault::Full => return Self::Full(error),
             Fault::Unavailable => return Self::Unavailable(error),
+            Fault::Raced => return Self::Raced(error),
             Fault::Access | Fault::Statement => {}
         }
         let Some(database) = error.as_database_error() else {
@@ -80,7 +85,9 @@ impl StoreError {
                 "the database server refuses the connection: check that user, password and database in its URL exist there"
                     .to_owned(),
             ),
-            (Fault::Full | Fault::Unavailable | Fault::Statement, _) => Self::from(error),
+            (Fault::Full | Fault::Unavailable | Fault::Raced | Fault::Statement, _) => {
+                Self::from(error)
+            }
         }
     }
 }
@@ -91,6 +98,8 @@ enum Fault {
     Full,
     /// The database is busy, broken off or going down.
     Unavailable,
+    /// It chose this transaction to let others go on.
+    Raced,
     /// The database cannot be reached as asked for.
     Access,
     /// The statement.
@@ -121,6 +130,8 @@ impl Fault {
             return match code {
                 // disk_full; 53 is lack of other resources, 08 a lost connection, 57P a server going down.
                 "53100" => Self::Full,
+                // serialization_failure, deadlock_detected.
+                "40001" | "40P01" => Self::Raced,
                 // undefined database; 28 is a refused user or password.
                 "3D000" => Self::Access,
                 _ if code.starts_with("08")
@@ -154,7 +165,9 @@ impl From<MigrateError> for StoreError {
         match Fault::of(&source) {
             Fault::Full => Self::Full(source),
             Fault::Unavailable => Self::Unavailable(source),
-            Fault::Access | Fault::Statement => Self::Migration(MigrateError::Execute(source)),
+            Fault::Raced | Fault::Access | Fault::Statement => {
+                Self::Migration(MigrateError::Execute(source))
+            }
         }
     }
 }
@@ -188,6 +201,22 @@ impl Write {
             Self::Stale
         } else {
             Self::Changed
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Fault;
+
+    #[test]
+    fn a_transaction_that_made_way_for_another_is_not_a_fault_of_its_statement() {
+        for code in ["40001", "40P01"] {
+            assert!(matches!(Fault::of_code(code), Fault::Raced), "{code}");
+        }
+        // SQLite's own numbers, and other classes of Postgres.
+        for code in ["40", "40002", "23505", "42P01"] {
+            assert!(!matches!(Fault::of_code(code), Fault::Raced), "{code}");
         }
     }
 }

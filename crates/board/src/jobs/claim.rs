@@ -43,7 +43,7 @@ impl Board {
         let mut work = self.begin_rows().await?;
         let claimed = match work.claim(id, dispatch, worker).await {
             // Another node took another job of the same user at the same moment.
-            Err(BoardError::Store(StoreError::Unique(_))) => {
+            Err(BoardError::Store(StoreError::Unique(_) | StoreError::Raced(_))) => {
                 return Ok(Claim::Skipped(USER_IS_BUSY));
             }
             claimed => claimed?,

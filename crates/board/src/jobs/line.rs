@@ -156,10 +156,17 @@ impl Board {
                 // Another node took another job of the same user between our look and our claim: look again.
                 Err(BoardError::Store(StoreError::Unique(_)))
                     if matches!(ask, Ask::Claim { .. }) => {}
+                // Two nodes took jobs of the same two users, each in its own order.
+                Err(BoardError::Store(StoreError::Raced(_))) => {}
                 outcome => return Ok(outcome?.remove(0)),
             }
         }
-        Ok(Got::Claimed(Vec::new()))
+        match ask {
+            Ask::Claim { .. } => Ok(Got::Claimed(Vec::new())),
+            Ask::Enqueue(_) | Ask::Complete { .. } => {
+                Ok(self.together(std::slice::from_ref(ask)).await?.remove(0))
+            }
+        }
     }
 
     /// One transaction for all: ends first, since they free users, then what is new, then claims.

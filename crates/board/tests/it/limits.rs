@@ -346,6 +346,7 @@ store::on_both_engines! {
         set(&world, second, "done").await;
         assert!(card(&world, first).await.wip_admitted);
 
+        set(&world, first, "done").await;
         // One whose agent is at work has its place, whatever is said about its state meanwhile.
         let busy = world.working("Busy").await;
         set(&world, busy.task, "done").await;
