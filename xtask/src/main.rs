@@ -18,6 +18,7 @@ mod count;
 mod dev;
 mod e2e;
 mod files;
+mod node_tests;
 mod postgres;
 mod project;
 mod serve;

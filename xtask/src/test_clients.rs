@@ -6,11 +6,11 @@
 use std::path::{Path, PathBuf};
 use std::thread::JoinHandle;
 
-use anyhow::{Context, Result, anyhow, bail};
+use anyhow::{Result, anyhow, bail};
 
 use crate::count::Counts;
 use crate::setup::Tool;
-use crate::{e2e, files, project, setup, stage};
+use crate::{e2e, files, node_tests, project, setup, stage};
 
 /// Makes the environment of the Python client.
 pub(crate) const PYTHON: Tool = Tool {
@@ -82,40 +82,16 @@ pub(crate) fn run(ahead: Ahead, args: &[String]) -> Result<Counts> {
             .arg(tests.join("node_modules/typescript/bin/tsc"))
             .arg("--noEmit"),
     )?;
-    let report = project::root().join("target/xtask-logs/real-clients.tap");
-    files::write_if_changed(&report, b"")?;
-    let mut node = project::command(folder.join("node_modules/node/bin/node"));
-    node.current_dir(&folder)
-        .args([
-            "--experimental-transform-types",
-            "--disable-warning=ExperimentalWarning",
-            "--test",
-            "--test-reporter=spec",
-            "--test-reporter-destination=stdout",
-            "--test-reporter=tap",
-        ])
-        .arg(format!(
-            "--test-reporter-destination={}",
-            report.to_string_lossy()
-        ))
-        .args(args)
-        .args(["conformance.test.ts", "clients.test.ts"])
-        .env("FLIGHTDECK_BIN", project::server("debug"))
-        .env(
+    let files = ["conformance.test.ts", "clients.test.ts"];
+    node_tests::run(&folder, "real clients", &files, args, |node| {
+        node.env("FLIGHTDECK_BIN", project::server("debug")).env(
             "FLIGHTDECK_FIXTURES",
             project::target().join("debug/examples").join(FIXTURES),
         );
-    if let Some(python) = clients.python {
-        node.env("FLIGHTDECK_PYTHON", python);
-    }
-    let ended = stage::run("tests with real clients", &mut node)?;
-    let mut counts = Counts::of_node_test(&files::read(&report)?).context(
-        "Node ended without a report; see target/xtask-logs/tests-with-real-clients.log",
-    )?;
-    if !ended.success && counts.failed == 0 {
-        counts += Counts::FAILED;
-    }
-    Ok(counts)
+        if let Some(python) = clients.python {
+            node.env("FLIGHTDECK_PYTHON", python);
+        }
+    })
 }
 
 fn folder() -> PathBuf {
