@@ -1,6 +1,7 @@
 //! Questions of agents to the operator.
 
 use crate::row::{Columns, flag, opt, opt_millis, opt_text, text, to_json};
+use crate::rows::places;
 use crate::{Result, Snapshot, Tx, Write};
 use domain::clarification::{Claim, Clarification, ClarificationStatus, Cursor};
 use domain::ids::{ClarificationId, PromptId, SessionId, TaskId, TurnId, WorkspaceId};
@@ -202,10 +203,9 @@ pub async fn pending_page(db: &mut Snapshot, filter: &PendingFilter) -> Result<V
         None => String::new(),
         Some(none) if none.is_empty() => return Ok(Vec::new()),
         Some(some) => {
-            let places: Vec<String> = (0..some.len()).map(|at| format!("${}", at + 5)).collect();
             format!(
                 " and task_id in (select id from tasks where workspace_id in ({}))",
-                places.join(", ")
+                places(5, some.len())
             )
         }
     };

@@ -1,4 +1,5 @@
-//! Many rows in one statement: they come as one JSON array, so that a statement has one text however many they are.
+//! Many rows in one statement: they come as one JSON array, so that a statement has one text however many they are. A short list
+//! of keys stands in the text itself.
 
 use crate::Engine;
 
@@ -9,6 +10,16 @@ pub(crate) enum Kind {
     Text,
     /// A whole number, or nothing.
     Int,
+}
+
+/// The numbered places of `count` keys, from `first` on, to stand between parentheses after `in`. For no keys it is a selection of
+/// nothing, since neither engine needs to take an empty list.
+pub(crate) fn places(first: usize, count: usize) -> String {
+    if count == 0 {
+        return "select null where 1 = 0".to_owned();
+    }
+    let places: Vec<String> = (first..first + count).map(|at| format!("${at}")).collect();
+    places.join(", ")
 }
 
 /// A table named `r` of what the JSON array in `$1` holds, to stand after `from`, in the array's order.

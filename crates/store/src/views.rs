@@ -1,6 +1,7 @@
 //! Projections for lists and pages: one statement for any number of rows.
 
 use crate::row::Columns;
+use crate::rows::places;
 use crate::{Result, Snapshot};
 use domain::dependency::{Predecessor, blocked_reason};
 use domain::ids::{StepId, TaskId, WorkflowId, WorkspaceId};
@@ -277,14 +278,10 @@ pub async fn tasks(db: &mut Snapshot, filter: &TaskFilter<'_>) -> Result<Vec<Tas
     if let Some(within) = filter.within {
         let first = keys.len() + 1;
         keys.extend(within.iter().map(ToString::to_string));
-        let places: Vec<String> = (first..=keys.len()).map(|at| format!("${at}")).collect();
-        // Both engines take an empty list for one that nothing is in, when it is a selection.
-        let list = if places.is_empty() {
-            "select null where 1 = 0".to_owned()
-        } else {
-            places.join(", ")
-        };
-        conditions.push_str(&format!(" and t.workspace_id in ({list})"));
+        conditions.push_str(&format!(
+            " and t.workspace_id in ({})",
+            places(first, within.len())
+        ));
     }
     if !filter.include_archived {
         conditions.push_str(" and t.archived_at is null");

@@ -1,6 +1,7 @@
 //! Workflows, their steps, the history of moves, and step-completion signals.
 
 use crate::row::{Columns, flag, opt, opt_text, text, to_json};
+use crate::rows::places;
 use crate::{Result, Snapshot, Tx};
 use domain::ids::{MoveId, SessionId, StepId, TaskId, WorkflowId, WorkspaceId};
 use domain::time::Timestamp;
@@ -211,10 +212,9 @@ async fn place_rows(tx: &mut Tx, table: &str, column: &str, ids: &[String]) -> R
     let cases: String = (0..ids.len())
         .map(|at| format!(" when ${} then {at}", at + 1))
         .collect();
-    let listed: Vec<String> = (1..=ids.len()).map(|at| format!("${at}")).collect();
     let mut query = sqlx::query(sqlx::AssertSqlSafe(format!(
         "update {table} set {column} = case id{cases} end where id in ({})",
-        listed.join(", ")
+        places(1, ids.len())
     )));
     for id in ids {
         query = query.bind(id);
