@@ -51,9 +51,15 @@ pub fn tool_error(refusal: &Refusal) -> CallToolResult {
     if let Some(details) = &refusal.details {
         error["details"] = details.clone();
     }
+    // Many clients show a model the text alone: when it may try again is part of what it has to know.
+    let when = refusal
+        .details
+        .as_ref()
+        .and_then(|details| details["retry_after_ms"].as_i64());
+    let when = when.map_or_else(String::new, |ms| format!(" (retry_after_ms: {ms})"));
     let mut result = CallToolResult::structured_error(json!({"error": error}));
     result.content = vec![ContentBlock::text(format!(
-        "{}: {}",
+        "{}: {}{when}",
         refusal.code, refusal.message
     ))];
     result

@@ -13,7 +13,7 @@ use domain::ids::{MoveId, SessionId, TaskId};
 use domain::moves::EntryOptions;
 use domain::queue::{self, QueuedPrompt};
 use domain::session::{Session, SessionState};
-use domain::task::Task;
+use domain::task::{Task, TaskCommand, TaskState};
 use domain::turn::{Turn, TurnState};
 use domain::workflow::{MoveTrigger, Step, TurnMoment, step_after};
 
@@ -38,22 +38,42 @@ impl Work {
             self.enter(task, &step, Entry::at(EntryMoment::TurnStart))
                 .await?;
         }
-        Ok(())
+        self.take_up_again(task).await
     }
 
-    /// Whether a turn that began now would have to wait: its step would send the card into one that is full.
+    /// A card that is over takes no place. Before it is worked on again it needs one, and waits for it like any other card.
+    pub(crate) async fn take_up_again(&mut self, task: &mut Task) -> Result<()> {
+        if !task.state.is_terminal() || task.waits_for_place() {
+            return Ok(());
+        }
+        let Some(step) = self.step_of(task).await? else {
+            return Ok(());
+        };
+        if self.has_room(&step).await? {
+            return Ok(());
+        }
+        self.readmit(task, false).await?;
+        self.save_task(task).await?;
+        self.task(task, TaskCommand::Set(TaskState::Todo)).await?;
+        self.task_event(task).await
+    }
+
+    /// Whether a turn that began now would have to wait: its step would send the card into one that is full, or the card is over
+    /// and would need a place again.
     pub(crate) async fn turn_would_wait(&mut self, task: &Task) -> Result<bool> {
         let steps = store::workflows::steps(&mut self.tx, task.workflow_id).await?;
-        let Some(target) = find_step(&steps, task.workflow_step_id)
-            .and_then(|current| step_after(current, &steps, TurnMoment::Start))
-        else {
+        let Some(current) = find_step(&steps, task.workflow_step_id) else {
             return Ok(false);
         };
-        Ok(!self.has_room(target).await? && !task.state.is_terminal())
+        match step_after(current, &steps, TurnMoment::Start) {
+            Some(target) => Ok(!self.has_room(target).await?),
+            None => Ok(task.state.is_terminal() && !self.has_room(current).await?),
+        }
     }
 
-    /// `on_turn_complete` of the card's step, unless a question is open, more waits to be delivered, a signal is missing, or
-    /// the turn was cancelled where a cancel does not count.
+    /// `on_turn_complete` of the card's step, unless a question is open, more waits to be delivered, a signal is missing, the turn
+    /// was cancelled where a cancel does not count, or another session of the task is at work: then the last one's end counts.
+    /// A signal says that the step's work is whole, whoever else is at work.
     pub(crate) async fn after_turn(
         &mut self,
         task: &mut Task,
@@ -92,6 +112,8 @@ impl Work {
             handoff = signal
                 .handoff
                 .map(|words| context::handed_over(&step.name, &words));
+        } else if self.is_worked_on(task, session.id).await? {
+            return Ok(());
         }
         store::workflows::clear_signals(&mut self.tx, session.id).await?;
         if step.ends_plan_on_complete() {
@@ -178,7 +200,7 @@ impl Work {
             .move_by_workflow(&mut task, TurnMoment::ChildrenCompleted, None)
             .await?
         {
-            self.enter(&task, &step, Entry::at(EntryMoment::Move))
+            self.enter(&mut task, &step, Entry::at(EntryMoment::Move))
                 .await?;
         }
         Ok(())

@@ -46,20 +46,41 @@ impl Entry {
 }
 
 impl Work {
-    /// What the step says about entering it. A card without words for an agent, or whose agent is at work already, starts
-    /// nothing; one that waits for another task starts when that is done.
-    pub(crate) async fn enter(&mut self, task: &Task, step: &Step, entry: Entry) -> Result<()> {
-        if entry.moment == EntryMoment::TurnStart || !step.auto_starts() {
+    /// What the step says about entering it. One that waits for another task starts what it starts when that is done.
+    pub(crate) async fn enter(&mut self, task: &mut Task, step: &Step, entry: Entry) -> Result<()> {
+        if step.events.on_enter.contains(&EnterAction::ClearDecisions)
+            && store::documents::clear_decisions(&mut self.tx, task.id, step.id).await?
+        {
+            self.task_event(task).await?;
+        }
+        // A turn begins already: there is nothing to start.
+        let starts = entry.moment != EntryMoment::TurnStart && step.starts_something();
+        let launch = store::launches::find(&mut self.tx, task.id).await?;
+        if starts && self.is_blocked(task.id).await? {
+            return self.enter_later(task, step, entry.options, launch).await;
+        }
+        if starts && step.auto_starts() {
+            self.start_agent(task, step, entry, launch).await?;
+        } else {
             let sessions = store::sessions::list(&mut self.tx, task.id).await?;
             if let Some(session) = target_session(&sessions) {
                 self.prepare(session.clone(), step, false).await?;
             }
-            return Ok(());
         }
-        let launch = store::launches::find(&mut self.tx, task.id).await?;
-        if self.is_blocked(task.id).await? {
-            return self.enter_later(task, step, entry.options, launch).await;
+        if starts {
+            self.run_beside(task, step).await?;
         }
+        Ok(())
+    }
+
+    /// Starts the task's agent. A card without words for an agent, or whose agent is at work already, starts nothing.
+    async fn start_agent(
+        &mut self,
+        task: &mut Task,
+        step: &Step,
+        entry: Entry,
+        launch: Option<DeferredLaunch>,
+    ) -> Result<()> {
         let options = entry.options.unwrap_or_default();
         let sessions = store::sessions::list(&mut self.tx, task.id).await?;
         let has_started = sessions.iter().any(|s| s.generation > 0);
@@ -88,6 +109,13 @@ impl Work {
                 self.prepare(session.clone(), step, true).await?;
             }
             return Ok(());
+        }
+        self.take_up_again(task).await?;
+        if task.waits_for_place() {
+            let from = task.workflow_step_id;
+            return self
+                .leave_for_entry(task, from, MoveId::new(), Some(options))
+                .await;
         }
         let session = self.session_for_step(task, step).await?;
         let ended = matches!(
@@ -217,7 +245,11 @@ impl Work {
         let before = session.clone();
         for action in &step.events.on_enter {
             match action {
-                EnterAction::AutoStartAgent => {}
+                EnterAction::AutoStartAgent
+                | EnterAction::ClearDecisions
+                | EnterAction::QueueRun(_)
+                | EnterAction::QueueRunForEachParticipant(_)
+                | EnterAction::RunCodeReview(_) => {}
                 EnterAction::ResetAgentContext => resets = true,
                 EnterAction::SetSessionMode { mode } => session.session_mode = Some(mode.clone()),
                 EnterAction::EnablePlanMode => session.plan_mode = true,
@@ -264,10 +296,8 @@ impl Work {
         let mut own = None;
         if !options.skip_step_prompt {
             own = if !step.prompt.trim().is_empty() {
-                let workflow = store::workflows::find(&mut self.tx, step.workflow_id).await?;
-                let before = workflow.map(|w| w.prompt).unwrap_or_default();
-                let text = step.prompt.replace("{{task_prompt}}", description);
-                Some(NewPrompt::plain(joined(&before, &text), QueuedBy::Workflow))
+                let text = self.workflow_words(task, step, &step.prompt).await?;
+                Some(NewPrompt::plain(text, QueuedBy::Workflow))
             } else if let Some(launch) = start {
                 Some(NewPrompt::from(launch))
             } else if has_started {
@@ -296,6 +326,19 @@ impl Work {
             }
             (None, None) => None,
         })
+    }
+
+    /// Words of a step as an agent is told them: the workflow's before them, the task's in their place.
+    pub(crate) async fn workflow_words(
+        &mut self,
+        task: &Task,
+        step: &Step,
+        words: &str,
+    ) -> Result<String> {
+        let workflow = store::workflows::find(&mut self.tx, step.workflow_id).await?;
+        let before = workflow.map(|w| w.prompt).unwrap_or_default();
+        let text = words.replace("{{task_prompt}}", task.description.trim());
+        Ok(joined(&before, &text))
     }
 
     /// The step a card is in.

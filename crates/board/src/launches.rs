@@ -53,7 +53,7 @@ impl Work {
         let Some(launch) = store::launches::find(&mut self.tx, id).await? else {
             return Ok(false);
         };
-        let task = load_task(&mut self.tx, id).await?;
+        let mut task = load_task(&mut self.tx, id).await?;
         if launch.launched
             || task.archived_at.is_some()
             || task.waits_for_place()
@@ -72,7 +72,7 @@ impl Work {
                 options: marker.filter(|m| m.step_id == step.id).map(|m| m.options),
                 ..Entry::at(EntryMoment::Promotion)
             };
-            self.enter(&task, step, entry).await?;
+            self.enter(&mut task, step, entry).await?;
             return Ok(true);
         }
         let sessions = store::sessions::list(&mut self.tx, id).await?;

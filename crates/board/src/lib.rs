@@ -14,6 +14,7 @@ mod transition;
 
 mod advance;
 mod agents;
+mod beside;
 mod clarification_answers;
 mod clarifications;
 mod conversation;

@@ -189,13 +189,13 @@ impl Work {
                 let cause = Cause::system(MoveTrigger::QueuePromotion);
                 self.place_in_step(&mut task, &step, None, &cause).await?;
             }
-            self.begin_work(&task, &step).await?;
+            self.begin_work(&mut task, &step).await?;
         }
         Ok(())
     }
 
     /// What a promoted card was waiting to do: its entry into the step, the start that was asked for, the prompts that came.
-    async fn begin_work(&mut self, task: &Task, step: &Step) -> Result<()> {
+    async fn begin_work(&mut self, task: &mut Task, step: &Step) -> Result<()> {
         let marker = store::moves::take_marker(&mut self.tx, task.id).await?;
         let options = marker
             .filter(|m| m.step_id == step.id && step.auto_starts())

@@ -12,9 +12,9 @@ use domain::error::{ErrorCode, Refusal};
 use domain::event::{EventKind, NewEvent};
 use domain::ids::{PlanId, PlanRevisionId, PlanVersion, TaskId};
 use domain::plan::{
-    Next, Plan, PlanAuthor, PlanAuthorKind, PlanDecision, PlanPage, PlanRange, PlanRead,
-    PlanRevision, PlanRevisionView, PlanRevisions, PlanView, PlanWrite, PlanWritten, RestorePlan,
-    WritePlan, check_read, decide, merges, page, refusal,
+    Implementation, Next, Plan, PlanAuthor, PlanAuthorKind, PlanDecision, PlanPage, PlanRange,
+    PlanRead, PlanRevision, PlanRevisionView, PlanRevisions, PlanView, PlanWrite, PlanWritten,
+    RestorePlan, WritePlan, check_read, decide, merges, page, refusal,
 };
 use domain::task::Task;
 use domain::view::MessageOutcome;
@@ -47,6 +47,12 @@ impl Board {
         let outcome = work
             .operator_prompt(&task, &mut session, IMPLEMENT_PLAN, false)
             .await?;
+        let mark = Implementation {
+            started_at: work.now,
+            started_by: PlanAuthorKind::User,
+            session_id: session.id,
+        };
+        store::plans::set_implementation(&mut work.tx, task.id, &mark).await?;
         work.commit().await?;
         Ok(outcome)
     }
@@ -251,6 +257,7 @@ impl Work {
             version: PlanVersion::new(),
             created_at: head.as_ref().map_or(self.now, |plan| plan.created_at),
             updated_at: self.now,
+            implementation: head.as_ref().and_then(|plan| plan.implementation),
         };
         let window = self.settings.plan_merge_ms;
         let merged_into = latest

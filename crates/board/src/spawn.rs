@@ -139,30 +139,39 @@ impl Work {
         {
             return Err(Refusal::not_found("agent profile").into());
         }
-        let steps = store::workflows::steps(&mut self.tx, target.workflow_id).await?;
-        let pinned =
-            find_step(&steps, target.workflow_step_id).and_then(|step| step.agent_profile_id);
-        let by_workflow = store::workflows::find(&mut self.tx, target.workflow_id)
-            .await?
-            .and_then(|workflow| workflow.agent_profile_id);
+        let by_workflow = self.workflow_profile(target).await?;
         let own = spawner
             .filter(|session| session.task_id == target.id)
             .map(|session| session.agent_profile_id);
-        let primary = store::sessions::list(&mut self.tx, target.id)
-            .await?
-            .into_iter()
-            .find(|session| session.is_primary)
-            .map(|session| session.agent_profile_id);
-        Ok(pinned
-            .or(by_workflow)
+        let usual = self.primary_profile(target).await?;
+        Ok(by_workflow
             .or(params.agent_profile_id)
             .or(own)
-            .or(primary)
-            .or(target.agent_profile_id)
+            .or(usual)
             .ok_or_else(|| {
                 Refusal::validation(
                     "the task has no agent profile: name one of list_agents_kandev as agent_profile_id",
                 )
             })?)
+    }
+
+    /// The profile that the card's step pins, or else its workflow's.
+    pub(crate) async fn workflow_profile(&mut self, task: &Task) -> Result<Option<ProfileId>> {
+        let steps = store::workflows::steps(&mut self.tx, task.workflow_id).await?;
+        let pinned =
+            find_step(&steps, task.workflow_step_id).and_then(|step| step.agent_profile_id);
+        let by_workflow = store::workflows::find(&mut self.tx, task.workflow_id)
+            .await?
+            .and_then(|workflow| workflow.agent_profile_id);
+        Ok(pinned.or(by_workflow))
+    }
+
+    /// The profile of the task's primary session, or else the one that the task was made with.
+    pub(crate) async fn primary_profile(&mut self, task: &Task) -> Result<Option<ProfileId>> {
+        let sessions = store::sessions::list(&mut self.tx, task.id).await?;
+        let primary = sessions.into_iter().find(|session| session.is_primary);
+        Ok(primary
+            .map(|session| session.agent_profile_id)
+            .or(task.agent_profile_id))
     }
 }

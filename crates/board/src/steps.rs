@@ -153,6 +153,15 @@ impl Board {
         if session.state.is_terminal() {
             return Err(Refusal::conflict("this session is over").into());
         }
+        if store::turns::open(&mut work.tx, session.id)
+            .await?
+            .is_none()
+        {
+            return Err(Refusal::conflict(
+                "your turn is over: the signal belongs to the turn that did the work, and is given before it ends",
+            )
+            .into());
+        }
         let steps = store::workflows::steps(&mut work.tx, task.workflow_id).await?;
         let step = find_step(&steps, task.workflow_step_id)
             .ok_or_else(|| Refusal::conflict("the task is in a step that no longer exists"))?;
@@ -196,6 +205,10 @@ impl Work {
             crate::prompts::check_size(prompt)?;
         }
         check_profile(&mut self.tx, change.agent_profile_id.flatten()).await?;
+        for action in change.events.iter().flat_map(|events| &events.on_enter) {
+            check_profile(&mut self.tx, action.agent_profile_id()).await?;
+            crate::prompts::check_size(action.prompt().unwrap_or_default())?;
+        }
         Ok(changed(step, change, steps)?)
     }
 

@@ -28,6 +28,12 @@ pub fn handed_over(step: &str, words: &str) -> String {
 pub const IMPLEMENT_PLAN: &str = "Carry out the plan now. Read it whole with get_task_plan_kandev first: it may have changed since you \
     last saw it. Keep it up to date while you work.";
 
+/// What an agent is told that reviews the work of a task beside the one that did it.
+pub const CODE_REVIEW: &str = "Review the work of this task. Look at what was changed in the folder, with the repository's own tools \
+    where there is one, and judge whether it does what the task asks, and whether it is right, safe and clear. Publish what you find \
+    with publish_review_findings_kandev, each finding at its place in the code and none that you have not checked. Change no file. When \
+    you are done, say in a few sentences what you looked at and whether the work may go on.";
+
 /// How a plan is read and written without losing any of it.
 const PLAN: &str = "The task's plan is a text that the operator reads and edits beside this conversation. \
     create_task_plan_kandev writes it; get_task_plan_kandev reads it, in ranges counted in code points when it is long: go on with \

@@ -140,7 +140,7 @@ pub fn export(
             name: step.name.clone(),
             color: Some(step.color.clone()),
             prompt: step.prompt.clone(),
-            events: portable(&step.events, place),
+            events: portable(&step.events, place, &name),
             allow_manual_move: step.allow_manual_move,
             is_start_step: step.is_start_step,
             show_in_command_panel: step.show_in_command_panel,
@@ -162,9 +162,13 @@ pub fn export(
     }])
 }
 
-/// Events with places in the place of ids; moments without actions are left out. An action whose target is gone does nothing, and
-/// goes.
-fn portable(events: &StepEvents, place: impl Fn(StepId) -> Option<usize>) -> Map<String, Value> {
+/// Events with places and names in the place of ids; moments without actions are left out. An action whose target is gone does
+/// nothing, and goes.
+fn portable(
+    events: &StepEvents,
+    place: impl Fn(StepId) -> Option<usize>,
+    name: impl Fn(ProfileId) -> Option<ProfileName>,
+) -> Map<String, Value> {
     let Ok(Value::Object(moments)) = serde_json::to_value(events) else {
         return Map::new();
     };
@@ -179,6 +183,12 @@ fn portable(events: &StepEvents, place: impl Fn(StepId) -> Option<usize>) -> Map
                 if action["type"] == "move_to_step" {
                     let target = action["config"]["step_id"].as_str()?.parse().ok()?;
                     action["config"] = json!({"step_position": place(target)?});
+                }
+                if let Some(config) = action["config"].as_object_mut()
+                    && let Some(id) = config.remove("agent_profile_id")
+                {
+                    let named = name(id.as_str()?.parse().ok()?)?;
+                    config.insert("agent_profile".to_owned(), json!(named));
                 }
                 Some(action)
             })
@@ -272,7 +282,7 @@ fn wish(
         position: None,
         color: step.color.clone(),
         prompt: Some(step.prompt.clone()),
-        events: Some(settled(&step.events, at)?),
+        events: Some(settled(&step.events, at, &profile)?),
         allow_manual_move: Some(step.allow_manual_move),
         is_start_step: Some(step.is_start_step),
         show_in_command_panel: Some(step.show_in_command_panel),
@@ -286,10 +296,11 @@ fn wish(
     })
 }
 
-/// Events with ids in the place of places.
+/// Events with ids in the place of places and names.
 fn settled(
     events: &Map<String, Value>,
     at: impl Fn(usize) -> Result<StepId, Refusal>,
+    profile: impl Fn(&ProfileName) -> Result<ProfileId, Refusal>,
 ) -> Result<StepEvents, Refusal> {
     let mut settled = Map::new();
     for (moment, actions) in events {
@@ -323,6 +334,14 @@ fn settled(
                     })?;
                 action["config"] = json!({"step_id": at(place)?});
             }
+            if let Some(config) = action.get_mut("config").and_then(Value::as_object_mut)
+                && let Some(named) = config.remove("agent_profile")
+            {
+                let named: ProfileName = serde_json::from_value(named).map_err(|error| {
+                    Refusal::validation(format!("events: agent_profile: {error}"))
+                })?;
+                config.insert("agent_profile_id".to_owned(), json!(profile(&named)?));
+            }
             list.push(action);
         }
         settled.insert(moment.clone(), Value::Array(list));
@@ -336,7 +355,7 @@ mod tests {
     use super::*;
     use crate::ids::WorkspaceId;
     use crate::time::Timestamp;
-    use crate::workflow::kanban_steps;
+    use crate::workflow::{EnterAction, QueuedRun, kanban_steps};
 
     fn workflow() -> Workflow {
         Workflow {
@@ -366,6 +385,13 @@ mod tests {
         steps[1].pull_from_step_id = Some(steps[0].id);
         steps[1].wip_limit = 3;
         steps[2].agent_profile_id = Some(ProfileId::new());
+        steps[3].events.on_enter = vec![
+            EnterAction::RunCodeReview(QueuedRun {
+                agent_profile_id: Some(ProfileId::new()),
+                prompt: None,
+            }),
+            EnterAction::QueueRun(QueuedRun::default()),
+        ];
         export(&workflow, &steps, |_| Some(name()))
     }
 

@@ -122,6 +122,119 @@ pub enum EnterAction {
     },
     /// Tell the agent to plan with the operator before it works.
     EnablePlanMode,
+    /// Forget what was decided about this step: another round begins.
+    ClearDecisions,
+    /// Have an agent work on the task beside its own, in a session of the step's.
+    QueueRun(QueuedRun),
+    /// Say the same words to every agent that has a live session on the task, each in its newest one. When the step starts the
+    /// task's own agent too, that one is left out.
+    QueueRunForEachParticipant(ParticipantsRun),
+    /// Have an agent review the work in a session of its own and publish what it finds.
+    RunCodeReview(QueuedRun),
+}
+
+/// What an agent does beside the task's own. A step may leave all of it open.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(from = "Option<QueuedRunFields>")]
+pub struct QueuedRun {
+    /// Who; the agent that would be started in this step when left out.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub agent_profile_id: Option<ProfileId>,
+    /// What it is told; `{{task_prompt}}` inserts the task's description. The step's own prompt when left out.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub prompt: Option<String>,
+}
+
+/// What the agents of a task are told.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(from = "Option<ParticipantsRunFields>")]
+pub struct ParticipantsRun {
+    /// See [`QueuedRun::prompt`].
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub prompt: Option<String>,
+}
+
+// An action whose fields may all be left out may be written without them: `config` itself is optional.
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct QueuedRunFields {
+    #[serde(default)]
+    agent_profile_id: Option<ProfileId>,
+    #[serde(default)]
+    prompt: Option<String>,
+}
+
+impl From<Option<QueuedRunFields>> for QueuedRun {
+    fn from(fields: Option<QueuedRunFields>) -> Self {
+        fields.map_or_else(Self::default, |fields| Self {
+            agent_profile_id: fields.agent_profile_id,
+            prompt: fields.prompt,
+        })
+    }
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct ParticipantsRunFields {
+    #[serde(default)]
+    prompt: Option<String>,
+}
+
+impl From<Option<ParticipantsRunFields>> for ParticipantsRun {
+    fn from(fields: Option<ParticipantsRunFields>) -> Self {
+        Self {
+            prompt: fields.and_then(|fields| fields.prompt),
+        }
+    }
+}
+
+impl EnterAction {
+    /// Whether it gives an agent something to do beside the task's own.
+    #[must_use]
+    pub const fn runs_beside(&self) -> bool {
+        match self {
+            Self::QueueRun(_) | Self::QueueRunForEachParticipant(_) | Self::RunCodeReview(_) => {
+                true
+            }
+            Self::AutoStartAgent
+            | Self::ResetAgentContext
+            | Self::SetSessionMode { .. }
+            | Self::ConfigureSession { .. }
+            | Self::EnablePlanMode
+            | Self::ClearDecisions => false,
+        }
+    }
+
+    /// The words it brings along.
+    #[must_use]
+    pub fn prompt(&self) -> Option<&str> {
+        match self {
+            Self::QueueRun(run) | Self::RunCodeReview(run) => run.prompt.as_deref(),
+            Self::QueueRunForEachParticipant(run) => run.prompt.as_deref(),
+            Self::AutoStartAgent
+            | Self::ResetAgentContext
+            | Self::SetSessionMode { .. }
+            | Self::ConfigureSession { .. }
+            | Self::EnablePlanMode
+            | Self::ClearDecisions => None,
+        }
+    }
+
+    /// The profile that it names.
+    #[must_use]
+    pub const fn agent_profile_id(&self) -> Option<ProfileId> {
+        match self {
+            Self::QueueRun(run) | Self::RunCodeReview(run) => run.agent_profile_id,
+            Self::QueueRunForEachParticipant(_)
+            | Self::AutoStartAgent
+            | Self::ResetAgentContext
+            | Self::SetSessionMode { .. }
+            | Self::ConfigureSession { .. }
+            | Self::EnablePlanMode
+            | Self::ClearDecisions => None,
+        }
+    }
 }
 
 /// What a step does to the configuration of a session that runs one agent. What the agent does not offer is left as it is.
@@ -230,6 +343,12 @@ impl Step {
     #[must_use]
     pub fn auto_starts(&self) -> bool {
         self.events.on_enter.contains(&EnterAction::AutoStartAgent)
+    }
+
+    /// Entering this step starts the task's agent, or gives another something to do.
+    #[must_use]
+    pub fn starts_something(&self) -> bool {
+        self.auto_starts() || self.events.on_enter.iter().any(EnterAction::runs_beside)
     }
 
     /// Entering this step configures the session by its agent.
@@ -462,6 +581,22 @@ mod tests {
         let again: StepEvents =
             serde_json::from_str(&serde_json::to_string(&step.events).unwrap()).unwrap();
         assert_eq!(again, step.events);
+        let runs = r#"[{"type":"run_code_review"},{"type":"queue_run","config":{"prompt":"Test it."}},{"type":"clear_decisions"},
+            {"type":"queue_run_for_each_participant","config":{}}]"#;
+        let runs: Vec<EnterAction> = serde_json::from_str(runs).unwrap();
+        assert_eq!(runs[0], EnterAction::RunCodeReview(QueuedRun::default()));
+        assert_eq!(runs[1].prompt(), Some("Test it."));
+        let beside: Vec<bool> = runs.iter().map(EnterAction::runs_beside).collect();
+        assert_eq!(beside, [true, true, false, true]);
+        let again: Vec<EnterAction> =
+            serde_json::from_value(serde_json::to_value(&runs).unwrap()).unwrap();
+        assert_eq!(again, runs);
+        for unknown in [
+            r#"{"type": "queue_run", "config": {"words": "x"}}"#,
+            r#"{"type": "queue_run_for_each_participant", "config": {"agent_profile_id": null}}"#,
+        ] {
+            assert!(serde_json::from_str::<EnterAction>(unknown).is_err());
+        }
         assert!(
             serde_json::from_str::<StepEvents>(r#"{"on_exit": [{"type": "move_to_next"}]}"#)
                 .is_err()

@@ -5,7 +5,7 @@
 use crate::row::{Columns, opt, text};
 use crate::{Result, Snapshot, StoreError, Tx};
 use domain::document::{Decision, Document, DocumentEntry, DocumentKey, StepDecision};
-use domain::ids::TaskId;
+use domain::ids::{StepId, TaskId};
 use domain::plan::PlanAuthorKind;
 use sqlx::AssertSqlSafe;
 use sqlx::any::AnyRow;
@@ -110,6 +110,16 @@ pub async fn insert_decision(tx: &mut Tx, decision: &StepDecision) -> Result<()>
     .execute(tx.connection())
     .await?;
     Ok(())
+}
+
+/// Forgets what was decided about one step of a task; answers whether there was anything.
+pub async fn clear_decisions(tx: &mut Tx, task: TaskId, step: StepId) -> Result<bool> {
+    let done = sqlx::query("delete from step_decisions where task_id = $1 and step_id = $2")
+        .bind(task.to_string())
+        .bind(step.to_string())
+        .execute(tx.connection())
+        .await?;
+    Ok(done.rows_affected() > 0)
 }
 
 /// The decisions about a task's steps, oldest first.

@@ -93,6 +93,12 @@ const STEPS: &[(i64, &str, &str, &str)] = &[
         include_str!("../migrations/sqlite/0014_run_calls.sql"),
         include_str!("../migrations/postgres/0014_run_calls.sql"),
     ),
+    (
+        16,
+        "plan_marks",
+        include_str!("../migrations/sqlite/0016_plan_marks.sql"),
+        include_str!("../migrations/postgres/0016_plan_marks.sql"),
+    ),
 ];
 
 /// Brings the schema up to date. Concurrent callers wait for one another.

@@ -5,11 +5,15 @@
 use crate::row::{Columns, opt};
 use crate::{Result, Snapshot, Tx};
 use domain::ids::{PlanRevisionId, TaskId};
-use domain::plan::{Plan, PlanAuthor, PlanAuthorKind, PlanRevision, PlanRevisionEntry};
+use domain::plan::{
+    Implementation, Plan, PlanAuthor, PlanAuthorKind, PlanRevision, PlanRevisionEntry,
+};
 use sqlx::AssertSqlSafe;
 use sqlx::any::AnyRow;
 
 const PLAN: &str = "id, task_id, title, content, created_by, version, created_at, updated_at";
+const IMPLEMENTATION: &str =
+    "implementation_started_at, implementation_started_by, implementation_started_session_id";
 const REVISION: &str = "id, task_id, plan_id, revision_number, version, title, content, author_kind, author_name, \
                         author_session_id, revert_of, created_at, updated_at";
 
@@ -23,7 +27,25 @@ fn read(row: &AnyRow) -> Result<Plan> {
         version: row.id("version")?,
         created_at: row.time("created_at")?,
         updated_at: row.time("updated_at")?,
+        implementation: read_implementation(row)?,
     })
+}
+
+fn read_implementation(row: &AnyRow) -> Result<Option<Implementation>> {
+    Ok(
+        match (
+            row.opt_time("implementation_started_at")?,
+            row.opt_word("implementation_started_by", PlanAuthorKind::parse)?,
+            row.opt_id("implementation_started_session_id")?,
+        ) {
+            (Some(started_at), Some(started_by), Some(session_id)) => Some(Implementation {
+                started_at,
+                started_by,
+                session_id,
+            }),
+            _ => None,
+        },
+    )
 }
 
 fn read_revision(row: &AnyRow) -> Result<PlanRevision> {
@@ -62,7 +84,8 @@ fn read_entry(row: &AnyRow) -> Result<PlanRevisionEntry> {
     })
 }
 
-/// Writes a task's plan, whether or not it has one; a plan that is replaced keeps its id and its maker.
+/// Writes a task's plan, whether or not it has one; a plan that is replaced keeps its id, its maker, and the mark that it
+/// is carried out.
 pub async fn put(tx: &mut Tx, plan: &Plan) -> Result<()> {
     sqlx::query(AssertSqlSafe(format!(
         "insert into plans ({PLAN}) values ($1, $2, $3, $4, $5, $6, $7, $8) \
@@ -82,6 +105,21 @@ pub async fn put(tx: &mut Tx, plan: &Plan) -> Result<()> {
     Ok(())
 }
 
+/// Notes that a task's plan is to be carried out. Its text and its version stay.
+pub async fn set_implementation(tx: &mut Tx, task: TaskId, mark: &Implementation) -> Result<()> {
+    sqlx::query(
+        "update plans set implementation_started_at = $1, implementation_started_by = $2, \
+         implementation_started_session_id = $3 where task_id = $4",
+    )
+    .bind(mark.started_at.millis())
+    .bind(mark.started_by.as_str())
+    .bind(mark.session_id.to_string())
+    .bind(task.to_string())
+    .execute(tx.connection())
+    .await?;
+    Ok(())
+}
+
 /// Removes a task's plan; its history stays. Answers whether there was one.
 pub async fn delete(tx: &mut Tx, task: TaskId) -> Result<bool> {
     let done = sqlx::query("delete from plans where task_id = $1")
@@ -94,7 +132,7 @@ pub async fn delete(tx: &mut Tx, task: TaskId) -> Result<bool> {
 /// The plan of a task.
 pub async fn find(db: &mut Snapshot, task: TaskId) -> Result<Option<Plan>> {
     sqlx::query(AssertSqlSafe(format!(
-        "select {PLAN} from plans where task_id = $1"
+        "select {PLAN}, {IMPLEMENTATION} from plans where task_id = $1"
     )))
     .bind(task.to_string())
     .fetch_optional(db.connection())

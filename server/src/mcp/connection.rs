@@ -10,9 +10,9 @@ use super::waiting::Runs;
 use crate::error::{refusal_of, tool_error};
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CallToolResult, CancelTaskParams, ContentBlock,
-    DiscoverResult, GetTaskParams, GetTaskResult, Implementation, InitializeRequestParams,
-    InitializeResult, ListToolsResult, PaginatedRequestParams, ServerCapabilities, ServerConfig,
-    SubscriptionFilter, UpdateTaskParams,
+    CustomRequest, CustomResult, DiscoverResult, ErrorCode, GetTaskParams, GetTaskResult,
+    Implementation, InitializeRequestParams, InitializeResult, ListToolsResult,
+    PaginatedRequestParams, ServerCapabilities, ServerConfig, SubscriptionFilter, UpdateTaskParams,
 };
 use rmcp::service::{RequestContext, RoleServer, SubscriptionContext};
 use rmcp::{ErrorData, ServerHandler};
@@ -87,7 +87,10 @@ impl Connection {
             ));
         };
         let hands_out = native::is_handed_out(self.native, tool.name, &context);
-        let arguments = Value::Object(request.arguments.unwrap_or_default());
+        let mut arguments = request.arguments.unwrap_or_default();
+        // Metadata is the call's; some clients put it among the arguments, where no tool has a use for it (rulings 25).
+        arguments.remove("_meta");
+        let arguments = Value::Object(arguments);
         let call = self.request(arguments, context)?;
         let (schema, run) = match &tool.run {
             Run::Board { schema, run } => (schema, run),
@@ -208,6 +211,22 @@ impl ServerHandler for Connection {
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
         self.call(request, context).await
+    }
+
+    /// What the SDK could not read as the request that its method names comes here too, and would be told that there is no such
+    /// method.
+    async fn on_custom_request(
+        &self,
+        request: CustomRequest,
+        _context: RequestContext<RoleServer>,
+    ) -> Result<CustomResult, ErrorData> {
+        Err(match request.method.as_str() {
+            "tools/call" => ErrorData::invalid_params(
+                "tools/call needs the name of a tool as text and, when there are arguments, an object of them",
+                None,
+            ),
+            _ => ErrorData::new(ErrorCode::METHOD_NOT_FOUND, request.method, None),
+        })
     }
 
     async fn get_task(

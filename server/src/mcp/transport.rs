@@ -1,7 +1,8 @@
-//! Streamable HTTP, served by the official SDK, with two things it leaves to us.
+//! Streamable HTTP, served by the official SDK, with three things it leaves to us.
 //!
 //! - **Whose connection it is.** An `Mcp-Session-Id` belongs to the actor that opened it; for everybody else there is no such
 //!   session, whatever token they have.
+//! - **What could not be read.** The SDK answers a body that is no JSON as if its media type were wrong, and in plain text.
 //! - **Who is still there.** In the revisions with sessions the SDK lets a call run on when its client is cut off. A call that
 //!   waits for a person must know that nobody waits for it any more, so the answer's body tells when it is dropped.
 
@@ -15,10 +16,12 @@ use bytes::Bytes;
 use domain::error::Refusal;
 use futures::Stream;
 use futures::future::BoxFuture;
-use http::HeaderMap;
+use http::header::CONTENT_TYPE;
+use http::{HeaderMap, StatusCode};
 use rmcp::ServerHandler;
 use rmcp::transport::streamable_http_server::session::local::LocalSessionManager;
 use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
+use serde_json::json;
 use std::collections::HashMap;
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -111,7 +114,11 @@ impl<H: ServerHandler> Half<H> {
         // From here on the client may be cut off: dropping this future says so too.
         let guard = gone.clone().drop_guard();
         request.extensions_mut().insert(Identity { actor, gone });
+        let is_json = is_json(request.headers());
         let response = self.service.handle(request).await;
+        if is_json && response.status() == StatusCode::UNSUPPORTED_MEDIA_TYPE {
+            return unreadable();
+        }
         self.note_owner(actor, response.headers()).await;
         response.map(|body| {
             Body::from_stream(Watched {
@@ -139,6 +146,24 @@ impl<H: ServerHandler> Half<H> {
         owners.retain(|known, _| live.contains_key(known.as_str()));
         owners.insert(id, actor);
     }
+}
+
+fn is_json(headers: &HeaderMap) -> bool {
+    headers
+        .get(CONTENT_TYPE)
+        .and_then(|value| value.to_str().ok())
+        .and_then(|value| value.split(';').next())
+        .is_some_and(|kind| kind.trim().eq_ignore_ascii_case("application/json"))
+}
+
+/// JSON-RPC's answer to what is no JSON, or no message.
+fn unreadable() -> Response {
+    let error = json!({
+        "code": -32700,
+        "message": "the body cannot be read: it must be one JSON-RPC message in UTF-8, without lone surrogates",
+    });
+    let body = json!({"jsonrpc": "2.0", "id": null, "error": error});
+    (StatusCode::BAD_REQUEST, axum::Json(body)).into_response()
 }
 
 fn session_id(headers: &HeaderMap) -> Option<&str> {

@@ -232,6 +232,26 @@ fn events() -> Value {
             "additionalProperties": false,
         })
     };
+    // What may be left open altogether.
+    let run = |names: &[&str], fields: &[&str]| {
+        let field = |name: &str| match name {
+            "agent_profile_id" => json!({"type": "string", "format": "uuid"}),
+            _ => json!({"type": "string"}),
+        };
+        let fields: Map<String, Value> = fields
+            .iter()
+            .map(|name| ((*name).to_owned(), field(name)))
+            .collect();
+        json!({
+            "type": "object",
+            "properties": {
+                "type": {"enum": names},
+                "config": {"type": "object", "properties": fields, "additionalProperties": false},
+            },
+            "required": ["type"],
+            "additionalProperties": false,
+        })
+    };
     let rules = json!({"rules": {"type": "array", "items": {
         "type": "object",
         "properties": {
@@ -247,7 +267,8 @@ fn events() -> Value {
         plain(&[
             "auto_start_agent",
             "reset_agent_context",
-            "enable_plan_mode"
+            "enable_plan_mode",
+            "clear_decisions"
         ]),
         config(
             "set_session_mode",
@@ -255,6 +276,11 @@ fn events() -> Value {
             &["mode"]
         ),
         config("configure_session", rules, &["rules"]),
+        run(
+            &["queue_run", "run_code_review"],
+            &["agent_profile_id", "prompt"]
+        ),
+        run(&["queue_run_for_each_participant"], &["prompt"]),
     ]);
     let moves = || {
         vec![
@@ -271,8 +297,9 @@ fn events() -> Value {
     let list = |kinds: Value| json!({"type": "array", "items": {"anyOf": kinds}});
     json!({
         "type": "object",
-        "description": "What happens in the step, by moment: on_enter (start the agent, set its mode, begin a new conversation), \
-                        on_turn_start, on_turn_complete and on_children_completed (move the task), on_exit. Each is a list of \
+        "description": "What happens in the step, by moment: on_enter (start the agent, set its mode, begin a new conversation, \
+                        forget the step's decisions, have another agent work or review in a session of its own, ask all agents of \
+                        the task), on_turn_start, on_turn_complete and on_children_completed (move the task), on_exit. Each is a list of \
                         {type, config}.",
         "properties": {
             "on_enter": list(enters),

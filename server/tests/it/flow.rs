@@ -7,13 +7,13 @@ use domain::ids::TaskId;
 use serde_json::{Value, json};
 
 /// The steps of the board's workflow by name, and its id.
-struct Steps {
-    workflow: Value,
+pub(crate) struct Steps {
+    pub(crate) workflow: Value,
     steps: Vec<Value>,
 }
 
 impl Steps {
-    async fn of(app: &TestApp) -> Self {
+    pub(crate) async fn of(app: &TestApp) -> Self {
         let workspaces = app.get("/workspaces").await.json;
         let workspace = workspaces["workspaces"][0]["id"]
             .as_str()
@@ -31,12 +31,12 @@ impl Steps {
         }
     }
 
-    fn id(&self, name: &str) -> Value {
+    pub(crate) fn id(&self, name: &str) -> Value {
         let step = self.steps.iter().find(|step| step["name"] == name);
         step.unwrap()["id"].clone()
     }
 
-    async fn change(&self, app: &TestApp, name: &str, body: Value) -> Value {
+    pub(crate) async fn change(&self, app: &TestApp, name: &str, body: Value) -> Value {
         let path = format!("/workflow/steps/{}", self.id(name).as_str().unwrap());
         let reply = app.patch(&path, body).await;
         assert_eq!(reply.status, 200, "{}", reply.json);

@@ -240,6 +240,27 @@ store::on_both_engines! {
         assert_eq!(waits(&app, idle.task).await, 1);
     }
 
+    async fn a_card_that_is_over_waits_for_a_place_before_it_is_worked_on_again(db: TestDb) {
+        let app = TestApp::on(&db).await;
+        let (own, client) = sender(&app).await;
+        let steps = crate::flow::Steps::of(&app).await;
+        let mut done = resting(&app, "Done").await;
+        app.patch(&format!("/tasks/{}", done.task), json!({"state": "done"})).await;
+        // The sender's own card takes the only place.
+        steps.change(&app, "In Progress", json!({"wip_limit": 1})).await;
+        assert_eq!(send(&client, done.task, "hello").await["status"], "queued");
+        for live in [true, false] {
+            let next = app.board().delivery_next(done.session, NODE, live, None).await.unwrap();
+            assert!(matches!(next, Next::Rest), "{next:?}");
+        }
+        let card = task(&app, done.task).await;
+        assert_eq!((&card["wip_admitted"], &card["state"]), (&json!(false), &json!("TODO")));
+        app.post(&format!("/tasks/{}/archive", own.task), json!({})).await;
+        assert_eq!(task(&app, done.task).await["wip_admitted"], true);
+        assert_eq!(done.next_turn().await, "hello");
+        assert_eq!(task(&app, done.task).await["state"], "IN_PROGRESS");
+    }
+
     async fn a_target_whose_agent_does_not_start_keeps_the_message(db: TestDb) {
         let app = TestApp::on(&db).await;
         let (_own, client) = sender(&app).await;
@@ -291,6 +312,132 @@ store::on_both_engines! {
     }
 
     // The operator's own messages, in the manner of `message_task_kandev`.
+    async fn a_chain_of_replies_ends_at_the_limit_and_says_why(db: TestDb) {
+        let url = db.url().to_owned();
+        let app = TestApp::configured(server::serve::Variation::default(), |config| {
+            config.database_url = Some(url);
+            config.message_max_hops = 3;
+        })
+        .await;
+        let mut ends = [resting(&app, "One").await, resting(&app, "Two").await];
+        // An operator's word begins the chain; each reply is sent within the turn that the last one began.
+        app.post(&format!("/task-sessions/{}/messages", ends[0].session), json!({"content": "Talk to Two."})).await;
+        ends[0].next_turn().await;
+        let mut hops = 0;
+        let refused = loop {
+            let [from, to] = [&ends[0], &ends[1]];
+            let client = from.connect(&app).await;
+            let arguments = json!({"task_id": to.task, "prompt": "And you?"});
+            let result = client.try_call(MESSAGE, arguments).await.unwrap();
+            from.end_turn().await;
+            if result.is_error == Some(true) {
+                break result.structured_content.unwrap();
+            }
+            hops += 1;
+            assert!(hops < 20, "they would talk for ever");
+            ends.swap(0, 1);
+            ends[0].next_turn().await;
+        };
+        assert_eq!(hops, 3);
+        assert_eq!((&refused["error"]["code"], &refused["error"]["details"]["guard"]), (&json!("rate_limited"), &json!("hops")));
+        assert!(refused["error"]["details"]["retry_after_ms"].is_i64(), "{refused}");
+        // A new word of the operator's begins a new chain.
+        app.post(&format!("/task-sessions/{}/messages", ends[0].session), json!({"content": "Once more."})).await;
+        ends[0].next_turn().await;
+        let client = ends[0].connect(&app).await;
+        assert_eq!(send(&client, ends[1].task, "Hello again.").await["status"], "sent");
+    }
+
+    async fn what_is_addressed_to_a_session_stays_with_it_wherever_the_step_sends_the_card(db: TestDb) {
+        let app = TestApp::on(&db).await;
+        let (_own, client) = sender(&app).await;
+        let steps = crate::flow::Steps::of(&app).await;
+        let agent = json!({"name": "Other", "command": "other"});
+        let other = app.post("/agents", agent).await.json["profiles"][0]["id"].clone();
+        let mut idle = resting(&app, "Idle").await;
+        steps.change(&app, "In Progress", json!({"agent_profile_id": other})).await;
+        let pinned = json!({"task_id": idle.task, "prompt": "For you.", "session_id": idle.session});
+        let sent = client.call(MESSAGE, pinned).await;
+        assert_eq!((&sent["status"], &sent["session_id"]), (&json!("sent"), &json!(idle.session)));
+        assert_eq!(idle.next_turn().await, "For you.");
+        let card = task(&app, idle.task).await;
+        assert_eq!((&card["workflow_step_id"], &card["primary_session_id"]), (&steps.id("In Progress"), &json!(idle.session)));
+        idle.end_turn().await;
+        // What is addressed to the task goes to the session that works in the step.
+        send(&client, idle.task, "For whoever works on it.").await;
+        let next = app.board().delivery_next(idle.session, NODE, true, None).await.unwrap();
+        assert!(matches!(next, Next::Rest), "{next:?}");
+        assert_ne!(task(&app, idle.task).await["primary_session_id"], json!(idle.session));
+    }
+
+    async fn a_message_and_the_deletion_of_its_target_leave_one_outcome(db: TestDb) {
+        let app = TestApp::on(&db).await;
+        let (_own, client) = sender(&app).await;
+        for _ in 0..8 {
+            let target = resting(&app, "Target").await;
+            let message = client.try_call(MESSAGE, json!({"task_id": target.task, "prompt": "hello"}));
+            let path = format!("/tasks/{}", target.task);
+            let (message, deleted) = tokio::join!(message, app.delete(&path));
+            assert_eq!(deleted.status, 200, "{}", deleted.json);
+            let message = message.unwrap();
+            let words = crate::support::client::text(&message);
+            assert!(
+                message.is_error != Some(true) || words.starts_with("NOT_FOUND"),
+                "sent before it went, or told that it is gone: {words}"
+            );
+            assert_eq!(app.get(&path).await.status, 404);
+            assert_eq!(app.get(&format!("/task-sessions/{}/queue", target.session)).await.status, 404);
+        }
+    }
+
+    async fn prompts_of_one_source_are_joined_where_that_is_set_and_questions_never(db: TestDb) {
+        let url = db.url().to_owned();
+        let app = TestApp::configured(server::serve::Variation::default(), |config| {
+            config.database_url = Some(url);
+            config.queue_auto_merge = domain::queue::merge::AutoMerge::All;
+            config.queue_capacity = 2;
+        })
+        .await;
+        let (_own, client) = sender(&app).await;
+        let (_other, of_other) = sender(&app).await;
+        let target = Agent::launch(&app, app.started_task("Busy").await).await;
+        let first = send(&client, target.task, "one").await;
+        let second = send(&client, target.task, "two").await;
+        assert_eq!((&second["queue_entry_id"], &second["merged"]), (&first["queue_entry_id"], &json!(true)));
+        send(&of_other, target.task, "from another").await;
+        // The queue is full; what joins the last one still fits, what does not is refused.
+        send(&of_other, target.task, "and more").await;
+        assert!(client.refused(MESSAGE, json!({"task_id": target.task, "prompt": "three"})).await.starts_with("queue_full"));
+        let queue = app.get(&format!("/task-sessions/{}/queue", target.session)).await.json;
+        let words: Vec<&str> = queue["entries"].as_array().unwrap().iter().map(|e| e["content"].as_str().unwrap()).collect();
+        assert_eq!(words, ["one\n\ntwo", "from another\n\nand more"]);
+        // A child's question stands alone, whatever the same child wrote before.
+        let child = Agent::launch(&app, app.autopilot_child(target.task).await).await;
+        let of_child = child.connect(&app).await;
+        app.delete(&format!("/task-sessions/{}/queue", target.session)).await;
+        send(&of_child, target.task, "a remark").await;
+        of_child.call("ask_parent_question_kandev", json!({"questions": [{"prompt": "Which?"}]})).await;
+        let queue = app.get(&format!("/task-sessions/{}/queue", target.session)).await.json;
+        assert_eq!(queue["entries"][0]["content"], "a remark", "{queue}");
+        assert_eq!(task(&app, child.task).await["task_pending_action"], "clarification");
+    }
+
+    async fn a_queue_without_a_limit_takes_what_comes(db: TestDb) {
+        let url = db.url().to_owned();
+        let app = TestApp::configured(server::serve::Variation::default(), |config| {
+            config.database_url = Some(url);
+            config.queue_capacity = 0;
+        })
+        .await;
+        let (_own, client) = sender(&app).await;
+        let target = Agent::launch(&app, app.started_task("Busy").await).await;
+        for n in 0..25 {
+            assert_eq!(send(&client, target.task, &format!("Number {n}.")).await["status"], "queued");
+        }
+        let queue = app.get(&format!("/task-sessions/{}/queue", target.session)).await.json;
+        assert_eq!((&queue["count"], &queue["max"]), (&json!(25), &json!(0)));
+    }
+
     async fn an_operators_message_that_is_sent_again_under_its_key_is_queued_once(db: TestDb) {
         let app = TestApp::on(&db).await;
         let busy = Agent::launch(&app, app.started_task("Busy").await).await;

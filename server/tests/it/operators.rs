@@ -55,6 +55,45 @@ store::on_both_engines! {
         assert_eq!(result["db"]["selected_option"]["label"], winner);
     }
 
+    // Task-domain 5.6: nobody waits for the answer any more, so it is brought to the agent as a prompt, once.
+    async fn of_many_answers_at_once_to_a_question_that_nobody_waits_for_one_reaches_the_agent(db: TestDb) {
+        let app = TestApp::on(&db).await;
+        let mut agent = Agent::launch(&app, app.started_task("A").await).await;
+        let client = agent.connect(&app).await;
+        let bundle = {
+            let asking = client.call(QUESTION, question());
+            let shown = pending(&app, &agent);
+            tokio::select! {
+                _ = asking => panic!("nobody has answered"),
+                bundle = shown => bundle,
+            }
+        };
+        drop(client);
+        let page = format!("/tasks/{}/page", agent.task);
+        app.until(&page, |page| page["clarifications"][0]["agent_disconnected"] == true).await;
+        agent.end_turn().await;
+        let path = format!("/clarification/{bundle}");
+        let respond = format!("{path}/respond");
+        let answers = futures::future::join_all(["lite", "pg", "lite", "pg", "lite"].map(|option| {
+            app.post(&respond, json!({"answers": [{"question_id": "db", "selected_options": [option]}]}))
+        }));
+        let deliver = async {
+            app.until(&path, |bundle| bundle["status"] == "responding").await;
+            agent.next_turn().await
+        };
+        let (replies, prompt) = soon(Box::pin(async { tokio::join!(answers, deliver) })).await;
+        let won: Vec<_> = replies.iter().filter(|reply| reply.json["claimed"] == true).collect();
+        assert_eq!(won.len(), 1);
+        for reply in &replies {
+            assert_eq!((reply.status, &reply.json["status"]), (200, &json!("answered")), "{}", reply.json);
+            assert_eq!(reply.json["response"], won[0].json["response"], "all learn who was first");
+        }
+        let label = won[0].json["response"]["db"]["selected_option"]["label"].as_str().unwrap();
+        assert!(prompt.contains(label), "{prompt}");
+        let queue = app.get(&format!("/task-sessions/{}/queue", agent.session)).await.json;
+        assert_eq!(queue["count"], 0, "one prompt, not five");
+    }
+
     async fn a_skipped_question_is_a_result_and_not_an_error(db: TestDb) {
         let app = TestApp::on(&db).await;
         let agent = Agent::launch(&app, app.started_task("A").await).await;

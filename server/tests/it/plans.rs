@@ -460,4 +460,38 @@ store::on_both_engines! {
         assert_eq!(same["version"], edited["version"], "nothing was written");
         assert_eq!(revisions().await.as_array().unwrap().len(), 1);
     }
+
+    async fn most_of_a_plan_goes_only_when_the_history_holds_it(db: TestDb) {
+        let app = TestApp::on(&db).await;
+        let (agent, client) = started(&app).await;
+        let long = "A step of the plan.\n".repeat(200);
+        let made = client.call("create_task_plan_kandev", json!({"content": long})).await;
+        let cut = json!({"content": "Short.", "expected_version": made["version"], "allow_truncation": true});
+        // Nothing of ours takes a revision away; a database that was mended by hand may lack one.
+        let mut tx = db.open_again().await.write().await.unwrap();
+        tx.execute_raw("delete from plan_revisions").await.unwrap();
+        tx.commit().await.unwrap();
+        let text = client.refused("update_task_plan_kandev", cut.clone()).await;
+        assert!(text.starts_with("plan_history_unavailable") && text.contains("write_applied=false"), "{text}");
+        let reply = app.patch(&format!("/tasks/{}/plan", agent.task), cut).await;
+        assert_eq!(reply.code(), "plan_history_unavailable");
+        assert_eq!(read(&client, json!({})).await.1.unwrap(), long);
+    }
+
+    async fn an_operator_has_the_plan_carried_out(db: TestDb) {
+        let app = TestApp::on(&db).await;
+        let (mut agent, client) = started(&app).await;
+        let path = format!("/tasks/{}/plan/implement", agent.task);
+        let none = app.post(&path, json!({})).await;
+        assert_eq!((none.status, none.code()), (404, "NOT_FOUND"));
+        let made = client.call("create_task_plan_kandev", json!({"content": "One."})).await;
+        let queued = app.post(&path, json!({})).await;
+        assert_eq!((queued.status, &queued.json["status"]), (200, &json!("queued")), "its agent is at work");
+        agent.end_turn().await;
+        assert!(agent.next_turn().await.contains("get_task_plan_kandev"));
+        let plan = app.get(&format!("/tasks/{}/plan", agent.task)).await.json;
+        assert!(plan["implementation_started_at"].is_string(), "{plan}");
+        assert_eq!(plan["implementation_started_session_id"], json!(agent.session));
+        assert_eq!(plan["version"], made["version"], "the mark is no change of the text");
+    }
 }

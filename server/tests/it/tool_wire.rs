@@ -136,6 +136,53 @@ async fn what_is_no_message_is_a_protocol_error() {
     assert_eq!(post(&app, &token, &[], &large).await.0, 413);
 }
 
+/// Bodies that are no JSON, and calls whose arguments are no object.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_cannot_be_read_is_said_in_json_rpc() {
+    let app = TestApp::new().await;
+    let token = app.access_token().await;
+    for body in [
+        r#"{"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "\ud800"}}"#,
+        r#"{"jsonrpc": "2.0","#,
+        "[]",
+        "",
+    ] {
+        let request = app
+            .request(Method::POST, "/mcp")
+            .header("accept", "application/json, text/event-stream")
+            .header("content-type", "application/json; charset=utf-8")
+            .bearer_auth(&token)
+            .body(body);
+        let reply = Reply::read(request).await;
+        assert_eq!(reply.status, 400, "{body}: {}", reply.json);
+        assert_eq!(reply.json["error"]["code"], -32700, "{body}");
+    }
+    let (_, session, _) = post(&app, &token, &[], &initialize("2025-06-18")).await;
+    let session = session.expect("a session");
+    let headers = [("mcp-session-id", session.as_str())];
+    let call = |params: Value| json!({"jsonrpc": "2.0", "id": 7, "method": "tools/call", "params": params});
+    for params in [
+        json!({"name": "list_workspaces_kandev", "arguments": []}),
+        json!({"name": "list_workspaces_kandev", "arguments": "{}"}),
+        json!({"name": 5}),
+    ] {
+        let (_, _, answer) = post(&app, &token, &headers, &call(params.clone())).await;
+        assert_eq!(answer[0]["error"]["code"], -32602, "{params}: {answer:?}");
+    }
+    let unknown = json!({"jsonrpc": "2.0", "id": 8, "method": "tools/explode"});
+    let (_, _, answer) = post(&app, &token, &headers, &unknown).await;
+    assert_eq!(answer[0]["error"]["code"], -32601, "{answer:?}");
+    // Rulings 25.
+    let with_meta =
+        json!({"name": "list_workspaces_kandev", "arguments": {"_meta": {"progressToken": 1}}});
+    let (_, _, answer) = post(&app, &token, &headers, &call(with_meta)).await;
+    assert_ne!(answer[0]["result"]["isError"], true, "{answer:?}");
+    assert!(
+        answer[0]["result"]["structuredContent"]["total"].is_i64(),
+        "{answer:?}"
+    );
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_rebound_name_or_a_foreign_page_does_not_reach_the_tools() {
     let app = TestApp::new().await;

@@ -441,7 +441,13 @@ store::on_both_engines! {
         world.working("Holder").await;
         let done = idle(&world, "Done").await;
         set(&world, done, "done").await;
-        assert!(move_to(&world, done, "In Progress").await.wip_admitted);
+        // Where nothing is started for it; an agent that is started works like any other.
+        let rests = MoveTask {
+            entry_options: Some(EntryOptions { skip_step_prompt: true, ..EntryOptions::default() }),
+            ..MoveTask::to(world.step("In Progress"))
+        };
+        let moved = world.board().task_move(&OPERATOR, done, &rests).await.unwrap();
+        assert!(moved.task.wip_admitted);
         let next = idle(&world, "Next").await;
         assert!(!move_to(&world, next, "In Progress").await.wip_admitted);
     }

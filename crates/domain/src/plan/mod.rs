@@ -75,6 +75,19 @@ pub struct Plan {
     pub created_at: Timestamp,
     /// When it was last written.
     pub updated_at: Timestamp,
+    /// The last time that it was to be carried out; no part of what the version stands for.
+    pub implementation: Option<Implementation>,
+}
+
+/// That a plan is to be carried out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Implementation {
+    /// When somebody asked for it.
+    pub started_at: Timestamp,
+    /// Who.
+    pub started_by: PlanAuthorKind,
+    /// The session that was told.
+    pub session_id: SessionId,
 }
 
 /// What a plan was after a write, or after several of one author in a short time. Outlives its plan.

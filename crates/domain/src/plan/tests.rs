@@ -11,6 +11,7 @@ fn plan(content: &str) -> Plan {
         version: PlanVersion::new(),
         created_at: Timestamp::from_millis(0),
         updated_at: Timestamp::from_millis(0),
+        implementation: None,
     }
 }
 

@@ -1,7 +1,7 @@
 //! What comes in about plans through a door, and what goes out.
 
 use super::{Page, Plan, PlanAuthorKind, PlanCommand, PlanRevision};
-use crate::ids::{PlanId, PlanRevisionId, PlanVersion, TaskId};
+use crate::ids::{PlanId, PlanRevisionId, PlanVersion, SessionId, TaskId};
 use crate::time::Timestamp;
 use serde::{Deserialize, Serialize};
 
@@ -102,6 +102,15 @@ pub struct PlanView {
     pub created_at: Timestamp,
     /// When it was last written.
     pub updated_at: Timestamp,
+    /// When its operator last asked for it to be carried out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub implementation_started_at: Option<Timestamp>,
+    /// Who asked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub implementation_started_by: Option<PlanAuthorKind>,
+    /// The session that was told.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub implementation_started_session_id: Option<SessionId>,
     /// Exactly what was written.
     pub content: String,
 }
@@ -116,6 +125,9 @@ impl From<Plan> for PlanView {
             version: plan.version,
             created_at: plan.created_at,
             updated_at: plan.updated_at,
+            implementation_started_at: plan.implementation.map(|mark| mark.started_at),
+            implementation_started_by: plan.implementation.map(|mark| mark.started_by),
+            implementation_started_session_id: plan.implementation.map(|mark| mark.session_id),
             content: plan.content,
         }
     }

@@ -1,9 +1,10 @@
 use crate::world::{UNICODE, World, assert_invariant, assert_unique, at, read, write};
 use domain::ids::{PlanId, PlanRevisionId, PlanVersion, SessionId, TaskId};
-use domain::plan::{MAX_BYTES, Plan, PlanAuthor, PlanAuthorKind, PlanRevision};
+use domain::plan::{Implementation, MAX_BYTES, Plan, PlanAuthor, PlanAuthorKind, PlanRevision};
 use store::Store;
 use store::plans::{
-    delete, find, find_revision, insert_revision, latest_revision, put, revisions, update_revision,
+    delete, find, find_revision, insert_revision, latest_revision, put, revisions,
+    set_implementation, update_revision,
 };
 
 pub(crate) fn plan(task: TaskId, content: &str) -> Plan {
@@ -16,6 +17,7 @@ pub(crate) fn plan(task: TaskId, content: &str) -> Plan {
         version: PlanVersion::new(),
         created_at: at(0),
         updated_at: at(1),
+        implementation: None,
     }
 }
 
@@ -72,6 +74,21 @@ store::on_both_engines! {
             put_one(&db.store, &made).await;
             assert_eq!(stored(&db.store, other.id).await, Some(made));
         }
+    }
+
+    async fn the_mark_that_a_plan_is_carried_out_outlives_what_is_written_and_goes_with_the_plan(db: TestDb) {
+        let world = World::new(&db).await;
+        let task = world.add_task().await;
+        put_one(&db.store, &plan(task.id, "One.")).await;
+        let mark = Implementation { started_at: at(3), started_by: PlanAuthorKind::User, session_id: SessionId::new() };
+        write(&db.store, async |tx| set_implementation(tx, task.id, &mark).await).await.unwrap();
+        let marked = stored(&db.store, task.id).await.unwrap();
+        assert_eq!(marked.implementation, Some(mark));
+        put_one(&db.store, &Plan { content: "Two.".to_owned(), ..marked.clone() }).await;
+        assert_eq!(stored(&db.store, task.id).await.unwrap().implementation, Some(mark));
+        write(&db.store, async |tx| delete(tx, task.id).await).await.unwrap();
+        put_one(&db.store, &plan(task.id, "Another.")).await;
+        assert_eq!(stored(&db.store, task.id).await.unwrap().implementation, None);
     }
 
     async fn a_plan_that_is_replaced_keeps_its_id_and_its_maker(db: TestDb) {

@@ -121,10 +121,12 @@ impl Client {
         assert_eq!(result.is_error, Some(true), "{tool}: {}", text(&result));
         let text = text(&result);
         let error = &result.structured_content.as_ref().unwrap()["error"];
+        let when = error["details"]["retry_after_ms"].as_i64();
+        let when = when.map_or_else(String::new, |ms| format!(" (retry_after_ms: {ms})"));
         assert_eq!(
             text,
             format!(
-                "{}: {}",
+                "{}: {}{when}",
                 error["code"].as_str().unwrap(),
                 error["message"].as_str().unwrap()
             )

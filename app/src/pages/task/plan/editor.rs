@@ -413,20 +413,31 @@ fn write_of(mine: &str, base: Option<&PlanView>) -> WritePlan {
 
 /// The plan after a write, as far as the writer knows it.
 fn saved(task: TaskId, content: String, base: Option<PlanView>, written: &PlanWritten) -> PlanView {
-    let (created_by, created_at) = base.map_or(
-        (domain::plan::PlanAuthorKind::User, written.updated_at),
-        |plan| (plan.created_by, plan.created_at),
-    );
-    PlanView {
+    let now = PlanView {
         id: written.plan_id,
         task_id: task,
         title: written.title.clone(),
-        created_by,
+        created_by: domain::plan::PlanAuthorKind::User,
         version: written.version,
-        created_at,
+        created_at: written.updated_at,
         updated_at: written.updated_at,
+        implementation_started_at: None,
+        implementation_started_by: None,
+        implementation_started_session_id: None,
         content,
-    }
+    };
+    // A write changes neither who made a plan nor when it was to be carried out.
+    base.map_or_else(
+        || now.clone(),
+        |base| PlanView {
+            id: now.id,
+            title: now.title.clone(),
+            version: now.version,
+            updated_at: now.updated_at,
+            content: now.content.clone(),
+            ..base
+        },
+    )
 }
 
 /// Whether a refusal means that somebody else wrote meanwhile.
@@ -453,6 +464,9 @@ mod tests {
             version: PlanVersion::new(),
             created_at: Timestamp::from_millis(0),
             updated_at: Timestamp::from_millis(0),
+            implementation_started_at: None,
+            implementation_started_by: None,
+            implementation_started_session_id: None,
             content: content.to_owned(),
         }
     }

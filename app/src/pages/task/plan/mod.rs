@@ -133,6 +133,12 @@ fn Reader(editor: Editor) -> impl IntoView {
             .or_else(|| shown.with(|shown| shown.as_ref().map(|shown| shown.html.clone())))
     });
     let updated = Memo::new(move |_| shown.with(|shown| shown.as_ref().map(|s| s.plan.updated_at)));
+    let carried_out = Memo::new(move |_| {
+        shown.with(|shown| {
+            let plan = &shown.as_ref()?.plan;
+            plan.implementation_started_at
+        })
+    });
     view! {
         <Show
             when=move || html.with(Option::is_some)
@@ -158,6 +164,17 @@ fn Reader(editor: Editor) -> impl IntoView {
                     .map(|at| {
                         view! {
                             <p class="text-12 text-muted">{t!(locale, plan.updated)} " " <Ago at/></p>
+                        }
+                    })
+            }}
+            {move || {
+                carried_out
+                    .get()
+                    .map(|at| {
+                        view! {
+                            <p class="text-12 text-muted" data-testid="plan-carried-out">
+                                {t!(locale, plan.implemented)} " " <Ago at/>
+                            </p>
                         }
                     })
             }}

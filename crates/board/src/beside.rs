@@ -1,0 +1,195 @@
+//! What entering a step has other agents do beside the task's own: a run in a session of the step's, the same words to all who
+//! work on the task, a code review (task-domain 1.5).
+//!
+//! It follows from a change of step, within the transaction of that change, so nothing here refuses: what cannot be started is
+//! said on the card.
+
+use crate::Result;
+use crate::prompts::NewPrompt;
+use crate::transition::Work;
+use domain::context::CODE_REVIEW;
+use domain::digest::sha256_hex;
+use domain::error::Refusal;
+use domain::ids::ProfileId;
+use domain::queue::QueuedBy;
+use domain::session::Session;
+use domain::task::{Purpose, Task};
+use domain::workflow::{EnterAction, QueuedRun, Step};
+
+/// What the session of a review is called.
+const REVIEW: &str = "Code review";
+
+impl Work {
+    /// Queues what the step's entry asks for. A task that is over is worked on by nobody.
+    pub(crate) async fn run_beside(&mut self, task: &Task, step: &Step) -> Result<()> {
+        if task.state.is_terminal() {
+            return Ok(());
+        }
+        for action in &step.events.on_enter {
+            match action {
+                EnterAction::QueueRun(run) => {
+                    let words = match &run.prompt {
+                        Some(words) => words,
+                        None => &step.prompt,
+                    };
+                    let words = self.words_for(task, step, words).await?;
+                    self.run_in_own_session(task, step, run, &step.name, &words)
+                        .await?;
+                }
+                EnterAction::RunCodeReview(run) if task.purpose == Purpose::Work => {
+                    let words = match &run.prompt {
+                        Some(words) => self.workflow_words(task, step, words).await?,
+                        None => CODE_REVIEW.to_owned(),
+                    };
+                    self.run_in_own_session(task, step, run, REVIEW, &words)
+                        .await?;
+                }
+                EnterAction::QueueRunForEachParticipant(run) => {
+                    let words = run.prompt.as_deref().unwrap_or(&step.prompt);
+                    let words = self.words_for(task, step, words).await?;
+                    self.run_for_each(task, step, &words).await?;
+                }
+                // Findings belong to the board's work.
+                EnterAction::RunCodeReview(_)
+                | EnterAction::AutoStartAgent
+                | EnterAction::ResetAgentContext
+                | EnterAction::SetSessionMode { .. }
+                | EnterAction::ConfigureSession { .. }
+                | EnterAction::EnablePlanMode
+                | EnterAction::ClearDecisions => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// A run without words of its own does what the task asks for.
+    async fn words_for(&mut self, task: &Task, step: &Step, words: &str) -> Result<String> {
+        let words = if words.trim().is_empty() {
+            "{{task_prompt}}"
+        } else {
+            words
+        };
+        self.workflow_words(task, step, words).await
+    }
+
+    /// Runs in the session that an earlier entry made, while that lives: it knows what it said before.
+    async fn run_in_own_session(
+        &mut self,
+        task: &Task,
+        step: &Step,
+        run: &QueuedRun,
+        name: &str,
+        words: &str,
+    ) -> Result<()> {
+        let usual = match run.agent_profile_id {
+            Some(given) => Some(given),
+            None => match self.workflow_profile(task).await? {
+                Some(profile) => Some(profile),
+                None => self.primary_profile(task).await?,
+            },
+        };
+        let Some(profile) = usual else {
+            return self
+                .say_not_started(task, step, name, "it has no agent profile")
+                .await;
+        };
+        let sessions = store::sessions::list(&mut self.tx, task.id).await?;
+        let earlier = sessions.into_iter().find(|session| {
+            !session.is_primary
+                && !session.state.is_terminal()
+                && session.agent_profile_id == profile
+                && session.name.as_deref() == Some(name)
+        });
+        let session = match earlier {
+            Some(session) => session,
+            None => match self.session_beside(task, profile, name).await? {
+                Ok(session) => session,
+                Err(refusal) => {
+                    return self
+                        .say_not_started(task, step, name, &refusal.message)
+                        .await;
+                }
+            },
+        };
+        self.queue_run(task, step, session, words).await
+    }
+
+    async fn session_beside(
+        &mut self,
+        task: &Task,
+        profile: ProfileId,
+        name: &str,
+    ) -> Result<std::result::Result<Session, Refusal>> {
+        if task.autopilot
+            && let Err(error) = self.check_autopilot(profile).await
+        {
+            return match error {
+                crate::BoardError::Refused(refusal) => Ok(Err(refusal)),
+                other => Err(other),
+            };
+        }
+        let mut session = self.new_session(task, profile).await?;
+        session.name = Some(name.to_owned());
+        self.save_session(&mut session).await?;
+        Ok(Ok(session))
+    }
+
+    /// The newest live session of each agent; the task's own is left out when the step starts it anyway.
+    async fn run_for_each(&mut self, task: &Task, step: &Step, words: &str) -> Result<()> {
+        let mut sessions = store::sessions::list(&mut self.tx, task.id).await?;
+        sessions.retain(|session| {
+            !(session.state.is_terminal() || step.auto_starts() && session.is_primary)
+        });
+        sessions.sort_by_key(|session| std::cmp::Reverse((session.created_at, session.id)));
+        let mut asked = Vec::new();
+        for session in sessions {
+            if !asked.contains(&session.agent_profile_id) {
+                asked.push(session.agent_profile_id);
+                self.queue_run(task, step, session, words).await?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Going to and fro before the agent has read it says it once.
+    async fn queue_run(
+        &mut self,
+        task: &Task,
+        step: &Step,
+        mut session: Session,
+        words: &str,
+    ) -> Result<()> {
+        if words.trim().is_empty() {
+            return Ok(());
+        }
+        let key = format!("run:{}:{}", step.id, sha256_hex(words));
+        let waits = store::queue::list(&mut self.tx, session.id).await?;
+        if waits
+            .iter()
+            .any(|row| row.dedupe_key.as_ref() == Some(&key))
+        {
+            return Ok(());
+        }
+        let prompt = NewPrompt {
+            dedupe_key: Some(key),
+            ..NewPrompt::plain(words, QueuedBy::Workflow)
+        };
+        self.admit(task, &mut session, prompt).await?;
+        Ok(())
+    }
+
+    async fn say_not_started(
+        &mut self,
+        task: &Task,
+        step: &Step,
+        name: &str,
+        why: &str,
+    ) -> Result<()> {
+        let notice = format!(
+            "\"{name}\" was not started when the card entered \"{}\": {why}.",
+            step.name
+        );
+        store::tasks::set_notice(&mut self.tx, task.id, Some(&notice)).await?;
+        self.task_event(task).await
+    }
+}

@@ -1,0 +1,231 @@
+//! What a step has other agents do beside the task's own (task-domain 1.5).
+
+use crate::puppet::Puppet;
+use crate::world::{World, prompted, refused};
+use board::Actor;
+use domain::document::Decision;
+use domain::error::ErrorCode;
+use domain::ids::{ProfileId, TaskId};
+use domain::params::{CreateProfile, CreateTask, MoveTask, UpdateStep};
+use domain::task::Purpose;
+use domain::workflow::{EnterAction, ParticipantsRun, QueuedRun, StepEvents};
+
+const OPERATOR: Actor = Actor::Operator;
+
+async fn enters(world: &World, step: &str, on_enter: Vec<EnterAction>) {
+    let params = UpdateStep {
+        events: Some(StepEvents {
+            on_enter,
+            ..StepEvents::default()
+        }),
+        ..UpdateStep::default()
+    };
+    let board = world.board();
+    board
+        .step_update(&OPERATOR, world.step(step), params)
+        .await
+        .unwrap();
+}
+
+async fn to(world: &World, task: TaskId, step: &str) {
+    world
+        .board()
+        .task_move(&OPERATOR, task, &MoveTask::to(world.step(step)))
+        .await
+        .unwrap();
+    world.run().await;
+}
+
+/// Another session of the worker's task, at work too.
+async fn helper(world: &World, worker: &Puppet) -> Puppet {
+    let helper = worker.sibling().await;
+    helper.operator_says("Help.").await;
+    world.run().await;
+    assert!(helper.is_in_turn());
+    helper
+}
+
+/// The sessions of a task that are called so.
+async fn called(world: &World, task: TaskId, name: &str) -> Vec<Puppet> {
+    let sessions = world.board().session_list(&OPERATOR, task).await.unwrap();
+    sessions
+        .into_iter()
+        .filter(|session| session.name.as_deref() == Some(name))
+        .map(|session| world.puppet(task, session.id))
+        .collect()
+}
+
+async fn another_profile(world: &World) -> ProfileId {
+    let agents = world.board().agent_list(&OPERATOR).await.unwrap();
+    let params = CreateProfile {
+        agent_id: agents[0].id,
+        name: "Other".to_owned(),
+        model: None,
+        mode: None,
+        passthrough: false,
+        auto_approve: false,
+    };
+    let board = world.board();
+    board.profile_create(&OPERATOR, params).await.unwrap().id
+}
+
+fn run(agent_profile_id: Option<ProfileId>, prompt: Option<&str>) -> QueuedRun {
+    QueuedRun {
+        agent_profile_id,
+        prompt: prompt.map(str::to_owned),
+    }
+}
+
+store::on_both_engines! {
+    async fn work_is_reviewed_in_a_session_that_later_reviews_go_on_in(db: TestDb) {
+        let world = World::new(db).await;
+        enters(&world, "Review", vec![EnterAction::RunCodeReview(QueuedRun::default())]).await;
+        let worker = world.working("Task").await;
+        worker.end_turn().await;
+        world.run().await;
+        let reviews = called(&world, worker.task, "Code review").await;
+        let [reviewer] = &reviews[..] else { panic!("{} reviews", reviews.len()) };
+        assert!(reviewer.is_in_turn() && reviewer.last_heard().text.contains("publish_review_findings_kandev"));
+        assert_eq!((worker.texts().len(), worker.step().await.as_str()), (1, "Review"));
+        assert_eq!(world.primary(worker.task).await.session, worker.session, "the work is still the worker's");
+
+        // Coming back while it is being read says it once; coming back later says it again, in the same conversation.
+        to(&world, worker.task, "Backlog").await;
+        to(&world, worker.task, "Review").await;
+        to(&world, worker.task, "Backlog").await;
+        to(&world, worker.task, "Review").await;
+        assert_eq!(reviewer.waiting().await.len(), 1);
+        reviewer.end_turn().await;
+        world.run().await;
+        assert_eq!(reviewer.texts().len(), 2);
+        reviewer.end_turn().await;
+        world.run().await;
+        assert_eq!(called(&world, worker.task, "Code review").await.len(), 1);
+
+        // One that was stopped is over; a task that is over is reviewed by nobody.
+        world.board().session_stop(&OPERATOR, reviewer.session).await.unwrap();
+        to(&world, worker.task, "Backlog").await;
+        to(&world, worker.task, "Review").await;
+        assert_eq!(called(&world, worker.task, "Code review").await.len(), 2);
+        world.assert_heard_once();
+    }
+
+    async fn a_run_is_queued_for_the_agent_that_the_step_names(db: TestDb) {
+        let world = World::new(db).await;
+        let other = another_profile(&world).await;
+        let unknown = UpdateStep {
+            events: Some(StepEvents {
+                on_enter: vec![EnterAction::QueueRun(run(Some(ProfileId::new()), None))],
+                ..StepEvents::default()
+            }),
+            ..UpdateStep::default()
+        };
+        let board = world.board();
+        refused(board.step_update(&OPERATOR, world.step("Done"), unknown).await, ErrorCode::Validation);
+        enters(&world, "Review", vec![
+            EnterAction::AutoStartAgent,
+            EnterAction::QueueRun(run(Some(other), Some("Test: {{task_prompt}}"))),
+            EnterAction::QueueRun(run(Some(other), Some("Measure."))),
+        ]).await;
+        let refusal = refused(board.profile_delete(&OPERATOR, other).await, ErrorCode::Conflict);
+        assert!(refusal.message.contains("1 step"), "{refusal}");
+        let worker = world.working("Task").await;
+        worker.end_turn().await;
+        world.run().await;
+        let runs = called(&world, worker.task, "Review").await;
+        let [tester] = &runs[..] else { panic!("{} runs", runs.len()) };
+        assert_eq!(tester.view().await.agent_profile_id, other);
+        assert_eq!(tester.texts(), ["Test: Begin with Task."]);
+        assert_eq!(tester.waiting().await, ["Measure."]);
+        assert!(worker.is_in_turn(), "the task's own agent was started too");
+        assert_eq!(worker.texts().len(), 2);
+    }
+
+    async fn all_agents_of_a_task_are_asked_once_each(db: TestDb) {
+        let world = World::new(db).await;
+        let other = another_profile(&world).await;
+        let each = |prompt: &str| EnterAction::QueueRunForEachParticipant(ParticipantsRun { prompt: Some(prompt.to_owned()) });
+        enters(&world, "Done", vec![each("What is left?")]).await;
+        enters(&world, "Review", vec![EnterAction::QueueRun(run(Some(other), Some("Look.")))]).await;
+        let worker = world.working("Task").await;
+        let sibling = helper(&world, &worker).await;
+        sibling.end_turn().await;
+        worker.end_turn().await;
+        world.run().await;
+        let other = called(&world, worker.task, "Review").await.remove(0);
+        other.end_turn().await;
+        world.run().await;
+        to(&world, worker.task, "Done").await;
+        let asked = |puppet: &Puppet| puppet.texts().iter().filter(|text| *text == "What is left?").count();
+        assert_eq!((asked(&other), asked(&worker) + asked(&sibling)), (1, 1), "one session of each agent");
+        world.assert_heard_once();
+    }
+
+    async fn a_new_round_forgets_what_was_decided_in_the_last_one(db: TestDb) {
+        let world = World::new(db).await;
+        enters(&world, "Review", vec![EnterAction::ClearDecisions]).await;
+        let office = CreateTask { purpose: Some(Purpose::Office), ..prompted("Letter") };
+        let puppet = world.start(office).await;
+        let board = world.board();
+        board.step_decide(&puppet.actor(), Decision::Rejected, "In progress: too long.").await.unwrap();
+        puppet.end_turn().await;
+        world.run().await;
+        puppet.operator_says("Decide.").await;
+        to(&world, puppet.task, "Review").await;
+        board.step_decide(&puppet.actor(), Decision::Approved, "In review: good.").await.unwrap();
+        let reasons = async || {
+            let decided = board.step_decisions(&OPERATOR, puppet.task).await.unwrap();
+            decided.into_iter().map(|decision| decision.reason).collect::<Vec<_>>()
+        };
+        assert_eq!(reasons().await.len(), 2);
+        puppet.end_turn_if_open().await;
+        world.run().await;
+        to(&world, puppet.task, "Backlog").await;
+        to(&world, puppet.task, "Review").await;
+        assert_eq!(reasons().await, ["In progress: too long."], "only those of the step that is entered");
+    }
+
+    async fn what_waits_for_another_task_or_has_no_agent_starts_nothing_beside_it(db: TestDb) {
+        let world = World::new(db).await;
+        enters(&world, "Review", vec![EnterAction::RunCodeReview(QueuedRun::default())]).await;
+        let first = world.working("First").await;
+        let waits = CreateTask { blocked_by: vec![first.task], start_agent: Some(false), ..prompted("Waits") };
+        let waits = world.create(waits).await.unwrap().task.id;
+        to(&world, waits, "Review").await;
+        assert!(called(&world, waits, "Code review").await.is_empty());
+        let done = domain::params::UpdateTask { state: Some("done".to_owned()), ..domain::params::UpdateTask::default() };
+        world.board().task_update(&OPERATOR, first.task, done).await.unwrap();
+        world.run().await;
+        assert_eq!(called(&world, waits, "Code review").await.len(), 1);
+
+        let nobodys = world.create(CreateTask { start_agent: Some(false), ..prompted("Nobody's") }).await.unwrap().task.id;
+        world.execute(&format!("update tasks set agent_profile_id = null where id = '{nobodys}'")).await;
+        to(&world, nobodys, "Review").await;
+        let card = world.board().task_get(&OPERATOR, nobodys).await.unwrap();
+        let notice = card.workflow_notice.unwrap_or_default();
+        assert!(notice.contains("Code review") && notice.contains("no agent profile"), "{notice}");
+    }
+
+    // Task-domain 1.5: a turn that ends beside one that goes on says nothing about the step's work.
+    async fn a_card_advances_when_the_last_agent_at_work_has_ended_its_turn(db: TestDb) {
+        let world = World::new(db).await;
+        let worker = world.working("Task").await;
+        helper(&world, &worker).await.end_turn().await;
+        world.run().await;
+        assert_eq!(worker.step().await, "In Progress");
+        worker.end_turn().await;
+        world.run().await;
+        assert_eq!(worker.step().await, "Review");
+
+        // Who signals has said that the step's work is whole, whoever else is at work.
+        let signals = UpdateStep { auto_advance_requires_signal: Some(true), ..UpdateStep::default() };
+        world.board().step_update(&OPERATOR, world.step("In Progress"), signals).await.unwrap();
+        let worker = world.working("Other task").await;
+        let helper = helper(&world, &worker).await;
+        world.board().step_complete(&worker.actor(), "Done.", None, None).await.unwrap();
+        worker.end_turn().await;
+        world.run().await;
+        assert!(helper.is_in_turn());
+        assert_eq!(worker.step().await, "Review");
+    }
+}
