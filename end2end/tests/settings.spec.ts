@@ -78,3 +78,38 @@ test("a token is made, shown once, and refused once it is revoked", async ({ pag
   await expect(row).toHaveAttribute("data-revoked", "");
   expect(await answered(request, server.url, token)).toBe(401);
 });
+
+test("a saved prompt is written, changed and deleted after a question", async ({ page }) => {
+  await page.goto("/settings");
+  await hydrated(page);
+  await page.getByTestId("prompt-new").click();
+  const dialog = page.getByTestId("prompt-dialog");
+  await expect(dialog).toBeVisible();
+  await page.getByTestId("prompt-name").fill("Two words");
+  await page.getByTestId("prompt-text").fill("Look for races.\nThen for leaks.");
+  await page.getByTestId("prompt-save").click();
+  await expect(dialog.getByRole("alert")).toContainText("small letters");
+  await page.getByTestId("prompt-name").fill("review");
+  await expectAccessible(page);
+  await page.getByTestId("prompt-save").click();
+  await expect(dialog).toBeHidden();
+  const row = page.getByTestId("saved-prompt");
+  await expect(row).toContainText("@review");
+  await expect(row).toContainText("Look for races.");
+  await expectAccessible(page);
+  await expectNoOverflow(page);
+
+  await page.getByRole("button", { name: "Change @review" }).click();
+  await expect(page.getByTestId("prompt-text")).toHaveValue("Look for races.\nThen for leaks.");
+  await page.getByTestId("prompt-text").fill("Look for deadlocks.");
+  await page.getByTestId("prompt-save").click();
+  await expect(row).toContainText("Look for deadlocks.");
+  await page.reload();
+  await hydrated(page);
+  await expect(row).toContainText("Look for deadlocks.");
+
+  await page.getByRole("button", { name: "Delete @review" }).click();
+  await page.getByTestId("confirm-prompt-delete").click();
+  await expect(row).toHaveCount(0);
+  await expect(page.getByText("Nothing is saved yet.")).toBeVisible();
+});

@@ -5,6 +5,7 @@ use crate::api::Door;
 use crate::error::AppError;
 use domain::ids::{TokenId, WorkspaceId};
 use domain::operator::{NewToken, OperatorView, TokenView, TokenWorkspace};
+use domain::saved_prompt::{PromptName, SavedPrompt};
 #[cfg(feature = "ssr")]
 use domain::view::WorkspaceView;
 use leptos::prelude::*;
@@ -18,6 +19,8 @@ pub struct SettingsView {
     pub tokens: Vec<TokenView>,
     /// The workspaces that a token can be limited to, oldest first.
     pub workspaces: Vec<TokenWorkspace>,
+    /// What messages may name, by name.
+    pub prompts: Vec<SavedPrompt>,
     /// Who may sign in; nobody, as long as the person at the machine is the operator.
     pub operators: Vec<OperatorView>,
 }
@@ -36,6 +39,7 @@ pub async fn settings_open() -> Result<SettingsView, AppError> {
     Ok(SettingsView {
         tokens,
         workspaces: workspaces.into_iter().map(named).collect(),
+        prompts: door.answer(door.board.saved_prompt_list(&door.actor).await)?,
         operators: door.answer(door.board.operator_list(&door.actor).await)?,
     })
 }
@@ -59,4 +63,22 @@ pub async fn token_create(
 pub async fn token_revoke(id: TokenId) -> Result<(), AppError> {
     let door = Door::open()?;
     door.answer(door.board.token_revoke(&door.actor, id).await)
+}
+
+/// Saves a prompt in the place of the one of its name.
+#[server(prefix = "/api/page", endpoint = "prompts/save", input = Json)]
+pub async fn saved_prompt_put(name: PromptName, content: String) -> Result<SavedPrompt, AppError> {
+    let door = Door::open()?;
+    let saved = door
+        .board
+        .saved_prompt_put(&door.actor, &name, &content)
+        .await;
+    door.answer(saved)
+}
+
+/// Deletes a saved prompt.
+#[server(prefix = "/api/page", endpoint = "prompts/delete", input = Json)]
+pub async fn saved_prompt_delete(name: PromptName) -> Result<bool, AppError> {
+    let door = Door::open()?;
+    door.answer(door.board.saved_prompt_delete(&door.actor, &name).await)
 }

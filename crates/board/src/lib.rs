@@ -52,6 +52,7 @@ mod reach;
 mod receipts;
 mod recovery;
 mod runs;
+mod saved_prompts;
 mod sessions;
 mod settle;
 mod spawn;

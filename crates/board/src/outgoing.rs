@@ -151,6 +151,7 @@ impl Work {
             blocks.push(plan_mode());
         }
         blocks.extend(row.hidden_context.clone());
+        blocks.extend(self.named_prompts(&row.content).await?);
         Ok(Some(blocks.join("\n\n")))
     }
 }

@@ -40,6 +40,7 @@ pub mod redact;
 pub mod review;
 pub mod rich;
 pub mod run;
+pub mod saved_prompt;
 pub mod session;
 pub mod steps;
 pub mod task;

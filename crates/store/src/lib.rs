@@ -41,6 +41,7 @@ pub mod receipts;
 pub mod reviews;
 pub mod run_calls;
 pub mod runs;
+pub mod saved_prompts;
 pub mod sessions;
 pub mod stats;
 pub mod tasks;

@@ -99,6 +99,12 @@ const STEPS: &[(i64, &str, &str, &str)] = &[
         include_str!("../migrations/sqlite/0016_plan_marks.sql"),
         include_str!("../migrations/postgres/0016_plan_marks.sql"),
     ),
+    (
+        17,
+        "saved_prompts",
+        include_str!("../migrations/sqlite/0017_saved_prompts.sql"),
+        include_str!("../migrations/postgres/0017_saved_prompts.sql"),
+    ),
 ];
 
 /// Brings the schema up to date. Concurrent callers wait for one another.

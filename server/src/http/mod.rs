@@ -28,6 +28,7 @@ mod profiles;
 mod queue;
 mod resource;
 pub mod route;
+mod saved_prompts;
 mod schemas;
 mod security;
 mod sessions;
@@ -74,6 +75,7 @@ pub fn api_routes() -> Vec<Route> {
         clarifications::routes(),
         inbox::routes(),
         access_tokens::routes(),
+        saved_prompts::routes(),
         agents::routes(),
         profiles::routes(),
         demo::routes(),

@@ -250,6 +250,43 @@ async fn agents_are_added_by_command_line_and_keep_their_secrets() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn saved_prompts_are_kept_by_name() {
+    let app = TestApp::new().await;
+    let path = "/saved-prompts/review";
+    let put = async |path: &str, body: Value| app.call(Method::PUT, path, Some(body)).await;
+    let saved = put(path, json!({"content": " Look for races.\n"})).await;
+    assert_eq!(
+        (saved.status, &saved.json["content"]),
+        (200, &json!("Look for races."))
+    );
+    let listed = app.get("/saved-prompts").await.json;
+    assert_eq!(
+        (&listed["total"], &listed["prompts"][0]),
+        (&json!(1), &saved.json)
+    );
+    for (path, body) in [
+        (path, json!({"content": ""})),
+        (path, json!({"content": "x".repeat(32 * 1024 + 1)})),
+        (path, json!({"content": "x", "name": "y"})),
+        ("/saved-prompts/Review", json!({"content": "x"})),
+        ("/saved-prompts/a%20b", json!({"content": "x"})),
+    ] {
+        let refused = put(path, body).await;
+        assert_eq!(
+            (refused.status, refused.code()),
+            (400, "VALIDATION_ERROR"),
+            "{path}"
+        );
+    }
+    for deleted in [true, false] {
+        assert_eq!(
+            app.delete(path).await.json,
+            json!({"success": true, "deleted": deleted})
+        );
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn health_readiness_and_metrics() {
     let app = TestApp::new().await;
     let get = async |path: &str| Reply::read(app.request(Method::GET, path)).await;

@@ -1,4 +1,4 @@
-//! Settings: the tokens of outside clients, and who may sign in.
+//! Settings: the tokens of outside clients, what messages may name, and who may sign in.
 
 #![expect(
     unreachable_pub,
@@ -6,6 +6,7 @@
 )]
 
 mod made;
+mod prompts;
 mod snippets;
 mod tokens;
 
@@ -62,6 +63,7 @@ fn Settings(
         <div class="flex flex-col gap-6 max-w-[48rem] mx-auto p-4" data-testid="settings">
             <h1 class="text-20">{t!(locale, settings.title)}</h1>
             <tokens::Tokens tokens=settings.tokens workspaces=settings.workspaces/>
+            <prompts::SavedPrompts prompts=settings.prompts/>
             <section class="flex flex-col gap-3">
                 <h2 class="text-16 font-semibold">{t!(locale, settings.operators)}</h2>
                 {operators(settings.operators, locale)}

@@ -72,6 +72,7 @@ mod races;
 mod relay;
 mod restart;
 mod runs;
+mod saved_prompts;
 mod scenarios;
 mod sessions;
 mod several_sessions;

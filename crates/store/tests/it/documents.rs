@@ -2,7 +2,7 @@ use crate::world::{UNICODE, World, assert_invariant, at, count, read, write};
 use domain::document::{Decision, Document, DocumentEntry, DocumentKey, StepDecision};
 use domain::ids::{DecisionId, DocumentId, SessionId, StepId, TaskId};
 use domain::plan::PlanAuthorKind;
-use store::documents::{decisions, delete, find, insert_decision, list, put};
+use store::documents::{clear_decisions, decisions, delete, find, insert_decision, list, put};
 
 fn key(text: &str) -> DocumentKey {
     text.parse().unwrap()
@@ -98,6 +98,13 @@ store::on_both_engines! {
         assert_eq!(read(&db.store, async |db| decisions(db, task.id).await).await, [no.clone(), yes]);
         let silent = StepDecision { id: DecisionId::new(), reason: String::new(), ..no };
         assert_invariant(write(&db.store, async |tx| insert_decision(tx, &silent).await).await);
+        let later = StepDecision { id: DecisionId::new(), step_id: world.steps[1].id, ..decision(task.id, world.steps[1].id) };
+        write(&db.store, async |tx| insert_decision(tx, &later).await).await.unwrap();
+        for there in [true, false] {
+            let cleared = write(&db.store, async |tx| clear_decisions(tx, task.id, world.steps[2].id).await).await.unwrap();
+            assert_eq!(cleared, there);
+        }
+        assert_eq!(read(&db.store, async |db| decisions(db, task.id).await).await, [later]);
         write(&db.store, async |tx| put(tx, &document(task.id, "notes")).await).await.unwrap();
         write(&db.store, async |tx| store::tasks::delete(tx, task.id).await.map(drop)).await.unwrap();
         assert_eq!((count(&db.store, "step_decisions").await, count(&db.store, "task_documents").await), (0, 0));

@@ -34,6 +34,7 @@ mod receipts;
 mod reviews;
 mod run_calls;
 mod runs;
+mod saved_prompts;
 mod schema;
 mod sessions;
 mod shape;

@@ -81,6 +81,7 @@ fn words() -> BTreeMap<(&'static str, &'static str), BTreeSet<&'static str>> {
         (("effects", "kind"), of!(EffectKind)),
         (("events", "kind"), of!(EventKind)),
         (("plans", "created_by"), of!(PlanAuthorKind)),
+        (("plans", "implementation_started_by"), of!(PlanAuthorKind)),
         (("task_documents", "author_kind"), of!(PlanAuthorKind)),
         (("step_decisions", "decision"), of!(Decision)),
         (("plan_revisions", "author_kind"), of!(PlanAuthorKind)),
