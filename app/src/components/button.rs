@@ -26,7 +26,7 @@ const BUTTON_CLASS: &str = "inline-flex items-center justify-center gap-1.5 h-8 
 
 const fn weight_class(weight: Weight) -> &'static str {
     match weight {
-        Weight::Primary => "bg-accent text-accent-ink border-transparent hover:opacity-90",
+        Weight::Primary => "bg-accent text-accent-ink border-transparent hover:bg-accent-hover",
         Weight::Plain => "bg-surface text-text border-line hover:bg-hover",
         Weight::Quiet => {
             "bg-transparent text-muted border-transparent hover:bg-hover hover:text-text"

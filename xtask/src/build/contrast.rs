@@ -68,6 +68,7 @@ fn every_pair_of_tokens_is_readable_in_light_and_dark() {
     ];
     let mut pairs = vec![
         ("accent-ink", "accent", 4.5),
+        ("accent-ink", "accent-hover", 4.5),
         ("autopilot-ink", "autopilot", 4.5),
     ];
     for back in backs {
