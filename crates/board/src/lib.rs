@@ -50,6 +50,7 @@ mod random;
 mod reach;
 mod receipts;
 mod recovery;
+mod repositories;
 mod runs;
 mod sessions;
 mod settle;

@@ -45,8 +45,8 @@ const SHOWING: &str = "show_walkthrough_kandev leads the operator through places
 /// What a session is told that sets the board up.
 const CONFIGURATION: &str = "This session sets the board up for its operator: workflows, their steps, and the profiles that agents are \
     run with. It is not for work on tasks, and reaches the workflows of its own workspace. list_workspaces_kandev, \
-    list_workflows_kandev, list_workflow_steps_kandev, list_tasks_kandev, list_agents_kandev and list_agent_profiles_kandev look \
-    around; look before you change anything. create_workflow_kandev makes a workflow without steps, create_workflow_step_kandev adds \
+    list_workflows_kandev, list_workflow_steps_kandev, list_repositories_kandev, list_tasks_kandev, list_agents_kandev and \
+    list_agent_profiles_kandev look around; look before you change anything. create_workflow_kandev makes a workflow without steps, create_workflow_step_kandev adds \
     one; update_workflow_kandev, update_workflow_step_kandev and reorder_workflow_steps_kandev change them, and what you leave out \
     stays. export_workflow_kandev writes a workflow out and import_workflow_kandev reads one in. create_agent_profile_kandev and update_agent_profile_kandev say how an agent is run. delete_workflow_kandev, \
     delete_workflow_step_kandev and delete_agent_profile_kandev are refused while something uses what is to go. Cards are put in order \

@@ -107,6 +107,8 @@ ids! {
     RunId = "taskId";
     /// A call about a run.
     CallId = "call";
+    /// A repository of a workspace.
+    RepositoryId = "repository_id";
 }
 
 impl MessageId {

@@ -37,6 +37,7 @@ pub mod question;
 pub mod queue;
 pub mod receipt;
 pub mod redact;
+pub mod repository;
 pub mod review;
 pub mod rich;
 pub mod run;

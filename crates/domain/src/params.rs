@@ -1,8 +1,9 @@
 //! Commands as they come in through a door: page, API or tool. The same struct serves all three.
 
-use crate::ids::{ProfileId, SessionId, StepId, TaskId, WorkflowId, WorkspaceId};
+use crate::ids::{ProfileId, RepositoryId, SessionId, StepId, TaskId, WorkflowId, WorkspaceId};
 use crate::moves::EntryOptions;
 use crate::question::QuestionInput;
+use crate::repository::Provider;
 use crate::task::{Priority, Purpose};
 use crate::workflow::{StageType, StepEvents};
 use serde::{Deserialize, Serialize};
@@ -38,8 +39,15 @@ pub struct CreateTask {
     pub start_agent: Option<bool>,
     /// A key of the creator's: creating again with it gives the same task.
     pub external_id: Option<String>,
-    /// The folder agents work in; a folder of the task's own when left out, the parent's for a subtask.
+    /// The folder agents work in. Left out, it is that of the named repository, then the parent's, then one of the task's own.
     pub working_directory: Option<String>,
+    /// The repository it is about, by its id. At most one of this and the two below; left out, the parent's, when the parent's
+    /// folder is taken too.
+    pub repository_id: Option<RepositoryId>,
+    /// The repository it is about, by the folder to work in, which need be none that is known.
+    pub local_path: Option<String>,
+    /// The repository it is about, by its address; it is made in the workspace when it is not there.
+    pub repository_url: Option<String>,
     /// Tasks that must be COMPLETED first. The start waits for them.
     pub blocked_by: Vec<TaskId>,
     /// False: with `blocked_by`, nothing starts by itself. True when left out.
@@ -84,6 +92,50 @@ mod double_option {
     ) -> Result<Option<Option<T>>, D::Error> {
         Option::<T>::deserialize(deserializer).map(Some)
     }
+}
+
+/// Makes a repository of a workspace: where it is must be said in one way.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct CreateRepository {
+    /// Its path when left out.
+    pub name: Option<String>,
+    /// Its folder on this machine, an absolute path.
+    pub local_path: Option<String>,
+    /// Its address; says provider, host and path at once.
+    pub repository_url: Option<String>,
+    /// Who keeps it.
+    pub provider: Option<Provider>,
+    /// The provider's own server when left out.
+    pub host: Option<String>,
+    /// `owner/name`, `group/sub/name`.
+    pub project_path: Option<String>,
+    /// The branch that work begins from.
+    pub default_branch: Option<String>,
+}
+
+/// Changes a repository. What is left out stays; `Some(None)` clears.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct UpdateRepository {
+    /// See [`CreateRepository`].
+    pub name: Option<String>,
+    /// See [`CreateRepository`].
+    #[serde(with = "double_option", skip_serializing_if = "Option::is_none")]
+    pub local_path: Option<Option<String>>,
+    /// See [`CreateRepository`].
+    #[serde(with = "double_option", skip_serializing_if = "Option::is_none")]
+    pub default_branch: Option<Option<String>>,
+}
+
+/// Attaches a repository to a task, named in one way.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct AttachRepository {
+    /// One of the workspace.
+    pub repository_id: Option<RepositoryId>,
+    /// By its address; it is made in the workspace when it is not there.
+    pub repository_url: Option<String>,
 }
 
 /// Moves a card.

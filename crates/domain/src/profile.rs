@@ -223,6 +223,7 @@ const GROUPS: &[Group] = &[
         enabled: configures,
         tools: &[
             "update_task_state_kandev",
+            "list_repositories_kandev",
             "create_workflow_kandev",
             "update_workflow_kandev",
             "delete_workflow_kandev",

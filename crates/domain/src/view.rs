@@ -10,6 +10,7 @@ use crate::moves::{Disposition, EntryOptions};
 use crate::permission::PermissionOption;
 use crate::question::{Question, QuestionStatus};
 use crate::queue::{Lane, QueuedBy};
+use crate::repository::TaskRepository;
 use crate::session::SessionState;
 use crate::task::{Origin, PendingAction, Priority, Purpose, TaskState, TitleMode};
 use crate::time::Timestamp;
@@ -208,6 +209,8 @@ pub struct TaskView {
     pub error_message: Option<String>,
     /// When the running turn began.
     pub turn_started_at: Option<Timestamp>,
+    /// The repositories it is about, in the order in which they were attached.
+    pub repositories: Vec<TaskRepository>,
 }
 
 impl TaskView {

@@ -38,6 +38,7 @@ pub mod plans;
 pub mod questions;
 pub mod queue;
 pub mod receipts;
+pub mod repositories;
 pub mod reviews;
 pub mod run_calls;
 pub mod runs;

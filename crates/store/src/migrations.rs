@@ -93,6 +93,12 @@ const STEPS: &[(i64, &str, &str, &str)] = &[
         include_str!("../migrations/sqlite/0014_run_calls.sql"),
         include_str!("../migrations/postgres/0014_run_calls.sql"),
     ),
+    (
+        15,
+        "repositories",
+        include_str!("../migrations/sqlite/0015_repositories.sql"),
+        include_str!("../migrations/postgres/0015_repositories.sql"),
+    ),
 ];
 
 /// Brings the schema up to date. Concurrent callers wait for one another.

@@ -26,6 +26,7 @@ mod permissions;
 mod plans;
 mod profiles;
 mod queue;
+mod repositories;
 mod resource;
 pub mod route;
 mod schemas;
@@ -62,6 +63,7 @@ const BODY_LIMIT: usize = 1024 * 1024;
 pub fn api_routes() -> Vec<Route> {
     [
         workspaces::routes(),
+        repositories::routes(),
         workflows::routes(),
         tasks::routes(),
         plans::routes(),

@@ -44,6 +44,18 @@ const ROUTES: &[(&str, Access)] = &[
     ("GET /api/v1/workspaces/{id}/workflows", Access::Operator),
     ("GET /api/v1/workspaces/{id}/tasks", Access::Operator),
     ("GET /api/v1/workspaces/{id}/board", Access::Operator),
+    ("GET /api/v1/workspaces/{id}/repositories", Access::Operator),
+    (
+        "POST /api/v1/workspaces/{id}/repositories",
+        Access::Operator,
+    ),
+    ("PATCH /api/v1/repositories/{id}", Access::Operator),
+    ("DELETE /api/v1/repositories/{id}", Access::Operator),
+    ("POST /api/v1/tasks/{id}/repositories", Access::Operator),
+    (
+        "DELETE /api/v1/tasks/{id}/repositories/{repository_id}",
+        Access::Operator,
+    ),
     (
         "PUT /api/v1/workspaces/{id}/workflows/reorder",
         Access::Operator,
@@ -207,6 +219,7 @@ const TOOLS: &[(&str, Given)] = &[
     ("list_task_sessions_kandev", Given::SessionsAndOutside),
     ("get_task_conversation_kandev", Given::Everybody),
     ("update_task_state_kandev", Given::Configurers),
+    ("list_repositories_kandev", Given::Configurers),
     ("create_workflow_kandev", Given::Configurers),
     ("update_workflow_kandev", Given::Configurers),
     ("delete_workflow_kandev", Given::Configurers),
@@ -258,6 +271,7 @@ fn address(path: &str) -> String {
         .replace("/hints", "/hints?wait=0")
         .replace("{id}", &TaskId::new().to_string())
         .replace("{depends_on}", &TaskId::new().to_string())
+        .replace("{repository_id}", &TaskId::new().to_string())
 }
 
 /// Status of a request that says where it comes from, without waiting for a body that may never end.

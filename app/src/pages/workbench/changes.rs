@@ -121,6 +121,7 @@ pub(crate) mod tests {
             primary_agent_name: None,
             error_message: None,
             turn_started_at: None,
+            repositories: Vec::new(),
         }
     }
 

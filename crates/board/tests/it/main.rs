@@ -69,6 +69,7 @@ mod queue;
 mod queue_races;
 mod races;
 mod relay;
+mod repositories;
 mod restart;
 mod runs;
 mod scenarios;

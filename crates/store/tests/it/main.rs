@@ -31,6 +31,7 @@ mod plans;
 mod questions;
 mod queue;
 mod receipts;
+mod repositories;
 mod reviews;
 mod run_calls;
 mod runs;

@@ -17,6 +17,7 @@ use domain::permission::PermissionStatus;
 use domain::plan::PlanAuthorKind;
 use domain::question::QuestionStatus;
 use domain::queue::{Lane, QueuedBy, QueuedState};
+use domain::repository::Provider;
 use domain::review::{FindingStatus, Severity, Side};
 use domain::run::call::{CallOutcome, ClientKind, RunTool};
 use domain::run::refuse::RunErrorCode;
@@ -84,6 +85,7 @@ fn words() -> BTreeMap<(&'static str, &'static str), BTreeSet<&'static str>> {
         (("task_documents", "author_kind"), of!(PlanAuthorKind)),
         (("step_decisions", "decision"), of!(Decision)),
         (("plan_revisions", "author_kind"), of!(PlanAuthorKind)),
+        (("repositories", "provider"), of!(Provider)),
         (("review_findings", "side"), of!(Side)),
         (("review_findings", "severity"), of!(Severity)),
         (("review_findings", "status"), of!(FindingStatus)),
@@ -226,6 +228,9 @@ async fn full_world(db: &TestDb) -> World {
         store::documents::put(tx, &crate::documents::document(child.id, "notes")).await?;
         let decision = crate::documents::decision(child.id, world.steps[0].id);
         store::documents::insert_decision(tx, &decision).await?;
+        let repository = crate::repositories::repository(world.workspace.id, "a/b");
+        store::repositories::insert(tx, &repository).await?;
+        store::repositories::attach(tx, child.id, repository.id, now).await?;
         let run = crate::runs::run_of(&session, domain::ids::TokenId::new());
         store::runs::insert(tx, &run).await?;
         store::run_calls::insert(tx, &crate::run_calls::call(run.run.id)).await?;
@@ -300,6 +305,7 @@ store::on_both_engines! {
             ("plans", "title"),
             ("walkthroughs", "title"),
             ("plan_revisions", "title"),
+            ("repositories", "name"),
             ("review_findings", "file"),
             ("review_findings", "category"),
             ("review_findings", "title"),
