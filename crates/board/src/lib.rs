@@ -14,6 +14,7 @@ mod transition;
 
 mod advance;
 mod agents;
+mod change_requests;
 mod clarification_answers;
 mod clarifications;
 mod conversation;
@@ -65,6 +66,7 @@ mod workflows;
 mod workspaces;
 
 pub use actor::Actor;
+pub use change_requests::{RequestTarget, Watched};
 pub use clock::Clock;
 pub use delivery::{Delivery, Next, TurnOutcome};
 pub use diagnostics::Facts;

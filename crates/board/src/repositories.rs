@@ -122,7 +122,7 @@ impl Board {
         Ok(view)
     }
 
-    /// Takes a repository from a task; one that it is not about is a success.
+    /// Takes a repository from a task, which no longer cares for its requests either; one that it is not about is a success.
     pub async fn repository_detach(
         &self,
         actor: &Actor,
@@ -134,6 +134,7 @@ impl Board {
         let task = load_task(&mut work.tx, task).await?;
         let before = store::repositories::of_task(&mut work.tx, task.id).await?;
         if store::repositories::detach(&mut work.tx, task.id, repository).await? {
+            store::change_requests::delete_of(&mut work.tx, task.id, repository).await?;
             work.attached_changed(&task, &before).await?;
         }
         let view = view(&mut work.tx, task.id).await?;

@@ -109,6 +109,8 @@ ids! {
     CallId = "call";
     /// A repository of a workspace.
     RepositoryId = "repository_id";
+    /// A pull or merge request that a task cares for.
+    ChangeRequestId = "change_request_id";
 }
 
 impl MessageId {

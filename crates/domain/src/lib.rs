@@ -12,6 +12,7 @@
 mod words;
 
 pub mod agent;
+pub mod change_request;
 pub mod clarification;
 pub mod context;
 pub mod dependency;

@@ -1,5 +1,6 @@
 //! Read models: what a screen, a tool or the API shows. None of them is a table row.
 
+use crate::change_request::TaskRequest;
 use crate::clarification::ClarificationStatus;
 use crate::ids::{
     AgentId, ClarificationId, MessageId, MoveId, PermissionId, ProfileId, PromptId, QuestionId,
@@ -211,6 +212,8 @@ pub struct TaskView {
     pub turn_started_at: Option<Timestamp>,
     /// The repositories it is about, in the order in which they were attached.
     pub repositories: Vec<TaskRepository>,
+    /// The pull and merge requests that it cares for, oldest first.
+    pub prs: Vec<TaskRequest>,
 }
 
 impl TaskView {

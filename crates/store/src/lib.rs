@@ -18,6 +18,7 @@ mod rows;
 mod wakeups;
 
 pub mod agents;
+pub mod change_requests;
 pub mod clarifications;
 pub mod dependencies;
 pub mod documents;

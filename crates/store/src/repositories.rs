@@ -97,6 +97,23 @@ pub async fn find(db: &mut Snapshot, id: RepositoryId) -> Result<Option<Reposito
     .transpose()
 }
 
+/// Those of these repositories that there are.
+pub async fn find_all(db: &mut Snapshot, ids: &[RepositoryId]) -> Result<Vec<Repository>> {
+    let mut query = sqlx::query(AssertSqlSafe(format!(
+        "select {COLUMNS} from repositories r where r.id in ({}) order by r.id",
+        crate::rows::places(1, ids.len())
+    )));
+    for id in ids {
+        query = query.bind(id.to_string());
+    }
+    query
+        .fetch_all(db.connection())
+        .await?
+        .iter()
+        .map(read)
+        .collect()
+}
+
 /// The repository of a workspace at a place.
 pub async fn at_place(
     db: &mut Snapshot,

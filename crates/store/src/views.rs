@@ -3,6 +3,7 @@
 use crate::row::Columns;
 use crate::rows::places;
 use crate::{Result, Snapshot};
+use domain::change_request::{Checks, RequestState, TaskRequest};
 use domain::dependency::{Predecessor, blocked_reason};
 use domain::ids::{StepId, TaskId, WorkflowId, WorkspaceId};
 use domain::repository::{Provider, TaskRepository};
@@ -139,6 +140,7 @@ fn read_task(row: &AnyRow) -> Result<TaskView> {
         turn_started_at: row.opt_time("turn_started_at")?,
         // What it is about is added by `add_repositories`.
         repositories: Vec::new(),
+        prs: Vec::new(),
     })
 }
 
@@ -247,8 +249,50 @@ async fn add_repositories(
             .or_default()
             .push(repository);
     }
-    for view in views {
+    for view in views.iter_mut() {
         view.repositories = attached.remove(&view.id).unwrap_or_default();
+    }
+    add_requests(db, views, chosen, keys, limit).await
+}
+
+/// Adds to views of tasks that are about something which requests they care for; `chosen` as in [`add_edges`].
+async fn add_requests(
+    db: &mut Snapshot,
+    views: &mut [TaskView],
+    chosen: &str,
+    keys: &[String],
+    limit: Option<i64>,
+) -> Result<()> {
+    let mut query = sqlx::query(AssertSqlSafe(format!(
+        "select q.task_id, q.repository_id, q.number, q.title, q.url, q.state, q.checks, r.provider \
+         from change_requests q join repositories r on r.id = q.repository_id \
+         where q.task_id in {chosen} order by q.created_at, q.id"
+    )));
+    for key in keys {
+        query = query.bind(key);
+    }
+    if let Some(limit) = limit {
+        query = query.bind(limit);
+    }
+    let rows = query.fetch_all(db.connection()).await?;
+    let mut requests: HashMap<TaskId, Vec<TaskRequest>> = HashMap::new();
+    for row in &rows {
+        let request = TaskRequest {
+            repository_id: row.id("repository_id")?,
+            provider: row.word("provider", Provider::parse)?,
+            number: row.int("number")?,
+            title: row.opt_text("title")?,
+            url: row.opt_text("url")?,
+            state: row.opt_word("state", RequestState::parse)?,
+            checks: row.opt_word("checks", Checks::parse)?,
+        };
+        requests
+            .entry(row.id("task_id")?)
+            .or_default()
+            .push(request);
+    }
+    for view in views {
+        view.prs = requests.remove(&view.id).unwrap_or_default();
     }
     Ok(())
 }

@@ -8,6 +8,7 @@
 
 mod access_tokens;
 mod agents;
+mod change_requests;
 mod clarifications;
 mod demo;
 mod documents;
@@ -64,6 +65,7 @@ pub fn api_routes() -> Vec<Route> {
     [
         workspaces::routes(),
         repositories::routes(),
+        change_requests::routes(),
         workflows::routes(),
         tasks::routes(),
         plans::routes(),

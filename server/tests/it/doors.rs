@@ -52,6 +52,12 @@ const ROUTES: &[(&str, Access)] = &[
     ("PATCH /api/v1/repositories/{id}", Access::Operator),
     ("DELETE /api/v1/repositories/{id}", Access::Operator),
     ("POST /api/v1/tasks/{id}/repositories", Access::Operator),
+    ("GET /api/v1/tasks/{id}/change-requests", Access::Operator),
+    ("PATCH /api/v1/tasks/{id}/change-requests", Access::Operator),
+    (
+        "DELETE /api/v1/tasks/{id}/change-requests/{change_request_id}",
+        Access::Operator,
+    ),
     (
         "DELETE /api/v1/tasks/{id}/repositories/{repository_id}",
         Access::Operator,
@@ -192,6 +198,10 @@ enum Given {
     AutopilotChildren,
     /// The session that owns the choice of the title.
     TitleOwner,
+    /// Sessions on tasks about a repository on GitHub.
+    OnGithub,
+    /// Sessions on tasks about a repository on GitLab.
+    OnGitlab,
 }
 
 const TOOLS: &[(&str, Given)] = &[
@@ -262,6 +272,10 @@ const TOOLS: &[(&str, Given)] = &[
     ("ask_user_question_kandev", Given::NormalTasks),
     ("ask_parent_question_kandev", Given::AutopilotChildren),
     ("set_task_title_kandev", Given::TitleOwner),
+    ("get_task_pr_automation_kandev", Given::OnGithub),
+    ("update_task_pr_automation_kandev", Given::OnGithub),
+    ("get_task_mr_automation_kandev", Given::OnGitlab),
+    ("update_task_mr_automation_kandev", Given::OnGitlab),
 ];
 
 /// An address of the route with something in the place of what varies.
@@ -271,6 +285,7 @@ fn address(path: &str) -> String {
         .replace("/hints", "/hints?wait=0")
         .replace("{id}", &TaskId::new().to_string())
         .replace("{depends_on}", &TaskId::new().to_string())
+        .replace("{change_request_id}", &TaskId::new().to_string())
         .replace("{repository_id}", &TaskId::new().to_string())
 }
 
@@ -423,8 +438,15 @@ async fn every_tool_has_a_case_and_keeps_it() {
         .task(json!({"title": "Office", "description": "Do it.", "purpose": "office"}))
         .await;
     let office = Agent::launch(&app, crate::support::id(&office["id"])).await;
+    let about = async |url: &str| {
+        let task = json!({"title": "About", "description": "Do it.", "repository_url": url});
+        let task = app.task(task).await;
+        Agent::launch(&app, crate::support::id(&task["id"])).await
+    };
+    let github = about("https://github.com/a/b").await;
+    let gitlab = about("https://gitlab.com/a/b").await;
     let outside = app.access_token().await;
-    let holders: [(&str, &str, &[Given]); 6] = [
+    let holders: [(&str, &str, &[Given]); 8] = [
         (
             "an outside client",
             &outside,
@@ -466,6 +488,30 @@ async fn every_tool_has_a_case_and_keeps_it() {
             "a task beside the board",
             &office.token,
             &[Given::SessionsAndOffice, Given::Office, Given::NormalTasks],
+        ),
+        (
+            "a task about a repository on github",
+            &github.token,
+            &[
+                Given::Everybody,
+                Given::SessionsAndOutside,
+                Given::Sessions,
+                Given::SessionsAndOffice,
+                Given::NormalTasks,
+                Given::OnGithub,
+            ],
+        ),
+        (
+            "a task about a repository on gitlab",
+            &gitlab.token,
+            &[
+                Given::Everybody,
+                Given::SessionsAndOutside,
+                Given::Sessions,
+                Given::SessionsAndOffice,
+                Given::NormalTasks,
+                Given::OnGitlab,
+            ],
         ),
         (
             "a title's owner",

@@ -122,6 +122,7 @@ pub(crate) mod tests {
             error_message: None,
             turn_started_at: None,
             repositories: Vec::new(),
+            prs: Vec::new(),
         }
     }
 

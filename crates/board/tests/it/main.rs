@@ -48,6 +48,7 @@ mod world;
 mod agents;
 mod answering;
 mod asking;
+mod change_requests;
 mod clarifications;
 mod configuring;
 mod dependencies;

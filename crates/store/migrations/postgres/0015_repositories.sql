@@ -1,4 +1,4 @@
--- The repositories of workspaces, and which tasks are about which.
+-- The repositories of workspaces, which tasks are about which, and the requests to change their code that tasks care for.
 
 create table repositories (
     id text primary key,
@@ -25,3 +25,37 @@ create table task_repositories (
     primary key (task_id, repository_id)
 );
 create index task_repositories_by_repository on task_repositories (repository_id);
+
+-- Pull and merge requests, with what is done about them by itself and what they were seen to be.
+create table change_requests (
+    id text primary key,
+    task_id text not null references tasks (id) on delete cascade,
+    repository_id text not null references repositories (id) on delete cascade,
+    number bigint not null check (number > 0),
+    auto_fix_enabled bigint not null check (auto_fix_enabled in (0, 1)),
+    auto_merge_enabled bigint not null check (auto_merge_enabled in (0, 1)),
+    prompt_on_review_requested bigint not null check (prompt_on_review_requested in (0, 1)),
+    prompt_on_merged bigint not null check (prompt_on_merged in (0, 1)),
+    prompt_on_closed bigint not null check (prompt_on_closed in (0, 1)),
+    auto_fix_prompt_override text,
+    title text,
+    url text,
+    state text check (state in ('open', 'merged', 'closed')),
+    checks text check (checks in ('none', 'pending', 'passed', 'failed')),
+    seen_at bigint,
+    problem text,
+    next_look_at bigint,
+    created_at bigint not null,
+    updated_at bigint not null,
+    unique (task_id, repository_id, number)
+);
+create index change_requests_by_repository on change_requests (repository_id);
+create index due_change_requests on change_requests (next_look_at, id) where next_look_at is not null;
+
+-- What was told of them: under one subject, once. A row is written in the transaction that queues the prompt.
+create table change_request_news (
+    change_request_id text not null references change_requests (id) on delete cascade,
+    subject text not null check (subject <> ''),
+    told_at bigint not null,
+    primary key (change_request_id, subject)
+);

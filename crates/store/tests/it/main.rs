@@ -7,6 +7,7 @@
 mod world;
 
 mod agents;
+mod change_requests;
 mod clarifications;
 mod coverage;
 mod dependencies;

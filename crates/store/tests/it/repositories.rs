@@ -5,7 +5,7 @@ use domain::ids::{RepositoryId, WorkspaceId};
 use domain::repository::{Place, Provider, Repository, TaskRepository};
 use domain::task::Task;
 use store::repositories::{
-    at_place, attach, delete, detach, find, in_folder, insert, list, of_task, providers,
+    at_place, attach, delete, detach, find, find_all, in_folder, insert, list, of_task, providers,
     tasks_on_board, update,
 };
 
@@ -67,6 +67,9 @@ store::on_both_engines! {
         }
         assert_eq!(read(&db.store, async |db| list(db, here).await).await, [folder.clone(), hosted.clone()]);
         assert_eq!(read(&db.store, async |db| find(db, hosted.id).await).await.as_ref(), Some(&hosted));
+        let some = [hosted.id, RepositoryId::new(), hosted.id];
+        assert_eq!(read(&db.store, async |db| find_all(db, &some).await).await, std::slice::from_ref(&hosted));
+        assert!(read(&db.store, async |db| find_all(db, &[]).await).await.is_empty());
         let place = |path: &str| Place { provider: Provider::Github, host: "github.com".to_owned(), project_path: path.to_owned() };
         let found = read(&db.store, async |db| at_place(db, here, &place("oWNER/name")).await).await;
         assert_eq!(found.as_ref(), Some(&hosted));

@@ -64,6 +64,7 @@ fn bare_view(task: &Task) -> TaskView {
         error_message: None,
         turn_started_at: None,
         repositories: Vec::new(),
+        prs: Vec::new(),
     }
 }
 
