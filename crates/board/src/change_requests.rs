@@ -399,6 +399,10 @@ impl Work {
         let mut prompt = NewPrompt::plain(told.content, QueuedBy::Server);
         prompt.hidden_context = Some(told.hidden);
         prompt.pinned = false;
+        // Nobody said it: Flightdeck did.
+        prompt
+            .metadata
+            .insert("queued_by".to_owned(), json!(QueuedBy::Server));
         prompt
             .metadata
             .insert("change_request_id".to_owned(), json!(request.id));

@@ -11,10 +11,10 @@ use domain::effect::EffectKind;
 use domain::error::Refusal;
 use domain::event::{EventKind, NewEvent};
 use domain::ids::{RepositoryId, TaskId, WorkspaceId};
-use domain::params::{AttachRepository, CreateRepository, CreateTask, UpdateRepository};
+use domain::params::CreateTask;
 use domain::repository::{
-    MAX_ATTACHED, MAX_REPOSITORIES, Named, Provider, Repository, change, check_folder, make, named,
-    read_url,
+    AttachRepository, CreateRepository, MAX_ATTACHED, MAX_REPOSITORIES, Named, Provider,
+    Repository, UpdateRepository, change, check_folder, make, named, read_url,
 };
 use domain::task::Task;
 use domain::view::TaskView;

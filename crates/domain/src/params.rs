@@ -3,7 +3,6 @@
 use crate::ids::{ProfileId, RepositoryId, SessionId, StepId, TaskId, WorkflowId, WorkspaceId};
 use crate::moves::EntryOptions;
 use crate::question::QuestionInput;
-use crate::repository::Provider;
 use crate::task::{Priority, Purpose};
 use crate::workflow::{StageType, StepEvents};
 use serde::{Deserialize, Serialize};
@@ -74,10 +73,10 @@ pub struct UpdateTask {
 }
 
 /// Tells a field that was left out from one that was set to null.
-mod double_option {
+pub(crate) mod double_option {
     use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-    pub(super) fn serialize<T: Serialize, S: Serializer>(
+    pub(crate) fn serialize<T: Serialize, S: Serializer>(
         value: &Option<Option<T>>,
         serializer: S,
     ) -> Result<S::Ok, S::Error> {
@@ -87,55 +86,11 @@ mod double_option {
             .serialize(serializer)
     }
 
-    pub(super) fn deserialize<'de, T: Deserialize<'de>, D: Deserializer<'de>>(
+    pub(crate) fn deserialize<'de, T: Deserialize<'de>, D: Deserializer<'de>>(
         deserializer: D,
     ) -> Result<Option<Option<T>>, D::Error> {
         Option::<T>::deserialize(deserializer).map(Some)
     }
-}
-
-/// Makes a repository of a workspace: where it is must be said in one way.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct CreateRepository {
-    /// Its path when left out.
-    pub name: Option<String>,
-    /// Its folder on this machine, an absolute path.
-    pub local_path: Option<String>,
-    /// Its address; says provider, host and path at once.
-    pub repository_url: Option<String>,
-    /// Who keeps it.
-    pub provider: Option<Provider>,
-    /// The provider's own server when left out.
-    pub host: Option<String>,
-    /// `owner/name`, `group/sub/name`.
-    pub project_path: Option<String>,
-    /// The branch that work begins from.
-    pub default_branch: Option<String>,
-}
-
-/// Changes a repository. What is left out stays; `Some(None)` clears.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct UpdateRepository {
-    /// See [`CreateRepository`].
-    pub name: Option<String>,
-    /// See [`CreateRepository`].
-    #[serde(with = "double_option", skip_serializing_if = "Option::is_none")]
-    pub local_path: Option<Option<String>>,
-    /// See [`CreateRepository`].
-    #[serde(with = "double_option", skip_serializing_if = "Option::is_none")]
-    pub default_branch: Option<Option<String>>,
-}
-
-/// Attaches a repository to a task, named in one way.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct AttachRepository {
-    /// One of the workspace.
-    pub repository_id: Option<RepositoryId>,
-    /// By its address; it is made in the workspace when it is not there.
-    pub repository_url: Option<String>,
 }
 
 /// Moves a card.

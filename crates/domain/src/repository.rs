@@ -6,7 +6,7 @@
 use crate::error::Refusal;
 use crate::ids::{RepositoryId, WorkspaceId};
 use crate::name;
-use crate::params::{CreateRepository, UpdateRepository};
+use crate::params::double_option;
 use crate::question::check_length;
 use crate::time::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -95,6 +95,50 @@ pub struct TaskRepository {
     pub project_path: Option<String>,
     /// See [`Repository`].
     pub default_branch: Option<String>,
+}
+
+/// Makes a repository of a workspace: where it is must be said in one way.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct CreateRepository {
+    /// Its path when left out.
+    pub name: Option<String>,
+    /// Its folder on this machine, an absolute path.
+    pub local_path: Option<String>,
+    /// Its address; says provider, host and path at once.
+    pub repository_url: Option<String>,
+    /// Who keeps it.
+    pub provider: Option<Provider>,
+    /// The provider's own server when left out.
+    pub host: Option<String>,
+    /// `owner/name`, `group/sub/name`.
+    pub project_path: Option<String>,
+    /// The branch that work begins from.
+    pub default_branch: Option<String>,
+}
+
+/// Changes a repository. What is left out stays; `Some(None)` clears.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct UpdateRepository {
+    /// See [`CreateRepository`].
+    pub name: Option<String>,
+    /// See [`CreateRepository`].
+    #[serde(with = "double_option", skip_serializing_if = "Option::is_none")]
+    pub local_path: Option<Option<String>>,
+    /// See [`CreateRepository`].
+    #[serde(with = "double_option", skip_serializing_if = "Option::is_none")]
+    pub default_branch: Option<Option<String>>,
+}
+
+/// Attaches a repository to a task, named in one way.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct AttachRepository {
+    /// One of the workspace.
+    pub repository_id: Option<RepositoryId>,
+    /// By its address; it is made in the workspace when it is not there.
+    pub repository_url: Option<String>,
 }
 
 /// Where a repository is with its provider.

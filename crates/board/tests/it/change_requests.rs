@@ -106,7 +106,7 @@ store::on_both_engines! {
             tools(&profile).into_iter().filter(|tool| tool.ends_with("_automation_kandev")).count()
         };
         let attach = async |url: &str| {
-            let params = domain::params::AttachRepository { repository_url: Some(url.to_owned()), ..Default::default() };
+            let params = domain::repository::AttachRepository { repository_url: Some(url.to_owned()), ..Default::default() };
             let task = board.repository_attach(&OPERATOR, puppet.task, &params).await.unwrap();
             world.run().await;
             task.repositories.last().unwrap().id

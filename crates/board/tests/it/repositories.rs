@@ -4,8 +4,10 @@ use crate::world::{World, prompted, refused};
 use board::Actor;
 use domain::error::ErrorCode;
 use domain::ids::RepositoryId;
-use domain::params::{AttachRepository, CreateRepository, CreateTask, UpdateRepository};
-use domain::repository::{Provider, Repository};
+use domain::params::CreateTask;
+use domain::repository::{
+    AttachRepository, CreateRepository, Provider, Repository, UpdateRepository,
+};
 use domain::view::TaskView;
 
 const OPERATOR: Actor = Actor::Operator;
