@@ -3,6 +3,7 @@
 use crate::delivery::DeliverySettings;
 use crate::jobs::{JobFile, JobOverrides, JobsConfig};
 use crate::mcp::{NativeTasks, RunWaits, WaitLimits};
+use crate::providers::ProviderSettings;
 use crate::public_url::PublicUrl;
 use anyhow::{Context, bail};
 use clap::{Args, ValueEnum};
@@ -16,6 +17,8 @@ const ADDR: &str = "127.0.0.1:3000";
 const FILE: &str = "flightdeck.toml";
 const CANCEL_GRACE_MS: u64 = 10_000;
 const RUN_KEPT_DAYS: u32 = 7;
+/// Providers are not asked more often than this, whatever the settings say.
+const LEAST_LOOK_MS: i64 = 1_000;
 const DAY_MS: i64 = 24 * 60 * 60 * 1_000;
 
 /// How log lines look on standard error.
@@ -100,6 +103,9 @@ pub struct Overrides {
     /// Days for which the outcome of an outside client's task can be read after its end [default: 7]
     #[arg(long, value_name = "DAYS", env = "FLIGHTDECK_RUN_KEPT_DAYS")]
     pub run_kept_days: Option<u32>,
+    /// Milliseconds between two looks at a pull or merge request that something is switched on for; at least 1000 [default: 60000]
+    #[arg(long, value_name = "MS", env = "FLIGHTDECK_REQUEST_LOOK_MS")]
+    pub request_look_ms: Option<u32>,
     /// Whether runs are MCP's own tasks too: off, on, or auto to let run_task make one for clients that know them [default: on]
     #[arg(long, value_name = "WHEN", env = "NATIVE_TASKS")]
     pub native_tasks: Option<NativeTasks>,
@@ -158,6 +164,8 @@ struct File {
     #[serde(skip_serializing_if = "Option::is_none")]
     run_kept_days: Option<u32>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    request_look_ms: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     native_tasks: Option<NativeTasks>,
     // A table: in a settings file it comes after all values.
     jobs: JobFile,
@@ -202,6 +210,8 @@ pub struct Config {
     pub runs: RunWaits,
     /// For how many days the outcome of a run is kept.
     pub run_kept_days: u32,
+    /// See [`board::Settings::request_look_ms`].
+    pub request_look_ms: i64,
     /// Whether runs are shown as MCP's own tasks.
     pub native_tasks: NativeTasks,
     /// AI jobs.
@@ -210,6 +220,8 @@ pub struct Config {
     pub models: assistant::Settings,
     /// How its answers reach their users; from the environment alone, since it holds secrets.
     pub delivery: DeliverySettings,
+    /// How the providers of repositories are reached; from the environment alone, since it holds tokens.
+    pub providers: ProviderSettings,
 }
 
 impl Config {
@@ -303,10 +315,15 @@ impl Config {
                 .run_kept_days
                 .or(file.run_kept_days)
                 .unwrap_or(RUN_KEPT_DAYS),
+            request_look_ms: said
+                .request_look_ms
+                .or(file.request_look_ms)
+                .map_or(usual.request_look_ms, |ms| i64::from(ms).max(LEAST_LOOK_MS)),
             native_tasks: said.native_tasks.or(file.native_tasks).unwrap_or_default(),
             jobs: JobsConfig::load(said.jobs, file.jobs),
             models: assistant::Settings::from_env(),
             delivery: DeliverySettings::from_env(),
+            providers: ProviderSettings::from_env(),
         })
     }
 
@@ -333,10 +350,12 @@ impl Config {
             plan_merge_ms: usual.plan_merge_ms,
             runs: RunWaits::default(),
             run_kept_days: RUN_KEPT_DAYS,
+            request_look_ms: usual.request_look_ms,
             native_tasks: NativeTasks::default(),
             jobs: JobsConfig::default(),
             models: assistant::Settings::default(),
             delivery: DeliverySettings::default(),
+            providers: ProviderSettings::default(),
         }
     }
 
@@ -379,6 +398,8 @@ impl Config {
                 words_kept_ms: i64::from(self.run_kept_days) * DAY_MS,
                 ..board::RunSettings::default()
             },
+            request_look_ms: self.request_look_ms,
+            provider_hosts: self.providers.hosts(),
             workspaces_dir: self.data_dir.join("workspaces"),
             ..board::Settings::default()
         }
@@ -408,6 +429,7 @@ impl Config {
             run_waiters_per_client: Some(self.runs.limits.per_client),
             run_waiters: Some(self.runs.limits.in_all),
             run_kept_days: Some(self.run_kept_days),
+            request_look_ms: u32::try_from(self.request_look_ms).ok(),
             native_tasks: Some(self.native_tasks),
             jobs: self.jobs.to_file(),
         })?)

@@ -13,6 +13,7 @@
 //! | [`runtime`] | the live agents |
 //! | [`assistant`] | the assistant's tools over the board, and its answers to AI jobs |
 //! | [`delivery`] | how an answer of the assistant reaches its user |
+//! | [`providers`] | looking at the pull and merge requests that tasks care for |
 //! | [`log`], [`diagnostics`] | the log, and its last lines for agents |
 //! | [`error`] | how a refusal leaves through each door |
 //!
@@ -37,6 +38,7 @@ pub mod mcp;
 pub mod metrics;
 pub mod names;
 pub mod pages;
+pub mod providers;
 pub mod public_url;
 pub mod runtime;
 pub mod schema;

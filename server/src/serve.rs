@@ -11,6 +11,7 @@ use crate::jobs::{Jobs, Scheduler, Seams};
 use crate::mcp::{self, Mcp, Patience};
 use crate::names::Names;
 use crate::pages::Models;
+use crate::providers::{Providers, Watcher};
 use crate::public_url::PublicUrl;
 use crate::runtime::{Runtime, RuntimeConfig};
 use crate::state::{AppState, RuntimeHealth};
@@ -59,6 +60,7 @@ pub struct Server {
     store: Store,
     runtime: Option<Arc<Runtime>>,
     scheduler: Scheduler,
+    watcher: Watcher,
     serving: JoinHandle<std::io::Result<()>>,
     observing: JoinHandle<()>,
     joined: board::Joined,
@@ -161,6 +163,8 @@ impl Server {
             .into_future(),
         );
         let scheduler = Scheduler::start(jobs).await.map_err(refused)?;
+        let providers = Providers::new(config.providers.clone())?;
+        let watcher = Watcher::start(board.clone(), Arc::new(providers));
         let left = board.clone();
         tokio::spawn(async move { crate::assistant::finish_agreed(&left).await });
         // Agents reach the tools from the moment they are started, so they come after the door is open.
@@ -184,6 +188,7 @@ impl Server {
             store,
             runtime,
             scheduler,
+            watcher,
             serving,
             observing,
             joined,
@@ -232,6 +237,7 @@ impl Server {
         self.state.shutdown.cancel();
         self.observing.abort();
         self.scheduler.stop().await;
+        self.watcher.stop().await;
         // It holds the runtime; waiting for its end gives that back to us.
         let _ = self.observing.await;
         if let Some(runtime) = self.runtime.and_then(Arc::into_inner) {

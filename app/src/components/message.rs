@@ -23,8 +23,10 @@ pub enum Speaker {
         /// Its title at the time.
         title: String,
     },
-    /// The workflow or the server.
+    /// The workflow.
     Workflow,
+    /// Flightdeck itself.
+    Flightdeck,
 }
 
 /// One message: a line that says who and when, and the words under it.
@@ -74,6 +76,7 @@ fn speaker_view(speaker: Speaker) -> AnyView {
             .into_any()
         }
         Speaker::Workflow => view! { <span>{t!(locale, chat.workflow)}</span> }.into_any(),
+        Speaker::Flightdeck => view! { <span>{t!(locale, taskpage.by_flightdeck)}</span> }.into_any(),
     }
 }
 

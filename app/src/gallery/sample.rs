@@ -192,6 +192,8 @@ pub(super) fn view(node: &TaskNode) -> TaskView {
         error_message: (node.mark == TaskMark::Failed)
             .then(|| "The agent could not be started: no such file: claude-agent-acp".to_owned()),
         turn_started_at: (node.mark == TaskMark::Running).then_some(node.updated_at),
+        repositories: Vec::new(),
+        prs: Vec::new(),
     }
 }
 

@@ -12,6 +12,7 @@ use domain::profile::{McpProfile, resolve};
 use domain::session::{FreshStart, Session, SessionCommand, SessionState};
 use domain::task::{Task, TaskCommand, TitleMode};
 use serde_json::{Map, json};
+use store::Snapshot;
 
 /// Everything that is needed to start a session's agent. It holds secrets, so its debug form is its session alone.
 #[derive(Clone)]
@@ -244,7 +245,7 @@ impl Board {
         let mut db = self.snapshot().await?;
         let session = load_session(&mut db, id).await?;
         let task = load_task(&mut db, session.task_id).await?;
-        Ok(profile_of(&task, &session))
+        profile_of(&mut db, &task, &session).await
     }
 }
 
@@ -290,15 +291,21 @@ impl Work {
     }
 }
 
-/// The tools of a session: derived from task and session alone (rulings 2).
-pub(crate) fn profile_of(task: &Task, session: &Session) -> McpProfile {
+/// The tools of a session: derived from task, session and what the task is about alone (rulings 2).
+pub(crate) async fn profile_of(
+    db: &mut Snapshot,
+    task: &Task,
+    session: &Session,
+) -> Result<McpProfile> {
     let owns_title =
         task.title_mode == TitleMode::Claimed && task.title_owner_session_id == Some(session.id);
-    resolve(
+    let providers = store::repositories::providers(db, task.id).await?;
+    Ok(resolve(
         task.purpose,
         task.autopilot,
         task.parent_id.is_some(),
         session.is_passthrough,
         owns_title,
-    )
+        &providers,
+    ))
 }

@@ -124,6 +124,7 @@ impl Work {
             let steps = store::workflows::steps(&mut self.tx, task.workflow_id).await?;
             let needs_signal = find_step(&steps, task.workflow_step_id)
                 .is_some_and(|step| step.auto_advance_requires_signal);
+            let profile = profile_of(&mut self.tx, task, session).await?;
             blocks.push(
                 FirstTurn {
                     title: &task.title,
@@ -134,7 +135,7 @@ impl Work {
                         task.parent_id.is_some(),
                         session.is_passthrough,
                     ),
-                    profile: &profile_of(task, session),
+                    profile: &profile,
                     step_needs_signal: needs_signal,
                 }
                 .render(),

@@ -2,6 +2,7 @@
 
 use domain::guards::Guards;
 use domain::queue::merge::AutoMerge;
+use domain::repository::KnownHost;
 use std::path::PathBuf;
 
 /// How far back moves are counted.
@@ -39,6 +40,10 @@ pub struct Settings {
     pub jobs: JobSettings,
     /// Limits of runs.
     pub runs: RunSettings,
+    /// How often a request with something switched on is looked at, in milliseconds.
+    pub request_look_ms: i64,
+    /// Servers of providers beside the usual ones: what is kept there is known to be theirs.
+    pub provider_hosts: Vec<KnownHost>,
     /// Where the folders of tasks are made that name none of their own.
     pub workspaces_dir: PathBuf,
 }
@@ -60,6 +65,8 @@ impl Default for Settings {
             events_kept_ms: 7 * 24 * 60 * 60 * 1_000,
             jobs: JobSettings::default(),
             runs: RunSettings::default(),
+            request_look_ms: 60_000,
+            provider_hosts: Vec::new(),
             workspaces_dir: PathBuf::from("workspaces"),
         }
     }

@@ -22,10 +22,12 @@ pub enum Topic {
     Jobs,
     /// A client waited for a run, or read of one.
     Runs,
+    /// Something was switched on about a request, or it is to be looked at now.
+    Requests,
 }
 
 /// What other nodes are told of. They learn of the rest from the event log.
-pub(crate) const TOLD: [Topic; 3] = [Topic::Events, Topic::Jobs, Topic::Runs];
+pub(crate) const TOLD: [Topic; 4] = [Topic::Events, Topic::Jobs, Topic::Runs, Topic::Requests];
 
 /// What the other nodes are still to be told.
 #[derive(Debug, Default)]
@@ -66,6 +68,7 @@ pub(crate) const fn letter(topic: Topic) -> char {
         Topic::Turns => 't',
         Topic::Jobs => 'j',
         Topic::Runs => 'r',
+        Topic::Requests => 'q',
     }
 }
 
@@ -81,6 +84,7 @@ struct Senders {
     turns: watch::Sender<u64>,
     jobs: watch::Sender<u64>,
     runs: watch::Sender<u64>,
+    requests: watch::Sender<u64>,
     /// What other nodes are to be told.
     marks: Marks,
 }
@@ -95,6 +99,7 @@ impl Signals {
             turns: sender(),
             jobs: sender(),
             runs: sender(),
+            requests: sender(),
             marks: Marks::default(),
         }))
     }
@@ -107,6 +112,7 @@ impl Signals {
             Topic::Turns => &self.0.turns,
             Topic::Jobs => &self.0.jobs,
             Topic::Runs => &self.0.runs,
+            Topic::Requests => &self.0.requests,
         }
     }
 

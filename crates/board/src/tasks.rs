@@ -13,6 +13,7 @@ use domain::ids::{ProfileId, TaskId, WorkspaceId};
 use domain::params::{CreateTask, ListTasks, UpdateTask};
 use domain::question::check_length;
 use domain::queue::QueuedBy;
+use domain::repository::Repository;
 use domain::session::SessionCommand;
 use domain::task::{
     Origin, Priority, Purpose, Task, TaskCommand, TaskState, TitleMode, check_depth, check_purpose,
@@ -429,7 +430,11 @@ impl Work {
             self.check_autopilot(profile).await?;
         }
         let id = TaskId::new();
-        let working_directory = working_directory(&self.settings, &params, parent.as_ref(), id)?;
+        let about = self
+            .repositories_of_new(&params, parent.as_ref(), workspace)
+            .await?;
+        let working_directory =
+            working_directory(&self.settings, &params, &about, parent.as_ref(), id)?;
         let task = Task {
             id,
             workspace_id: workspace,
@@ -467,6 +472,10 @@ impl Work {
             version: 1,
         };
         store::tasks::insert(&mut self.tx, &task).await?;
+        for repository in &about {
+            let now = self.now;
+            store::repositories::attach(&mut self.tx, task.id, repository.id, now).await?;
+        }
         self.event(
             NewEvent::new(EventKind::TaskCreated)
                 .workspace(task.workspace_id)
@@ -805,29 +814,60 @@ fn resolve_step<'a>(
     Ok(default.ok_or_else(|| Refusal::validation("the workflow has no steps: add one first"))?)
 }
 
+/// The folder that agents work in, by one rule: the one that was named, that of the repository that was named, the parent's, and at
+/// last one of the task's own.
 fn working_directory(
     settings: &Settings,
     params: &CreateTask,
+    about: &[Repository],
     parent: Option<&Task>,
     id: TaskId,
 ) -> Result<String> {
-    let given = params
-        .working_directory
-        .as_deref()
-        .map(str::trim)
-        .filter(|dir| !dir.is_empty());
-    if let Some(dir) = given {
-        if !Path::new(dir).is_absolute() {
-            return Err(Refusal::validation("working_directory must be an absolute path").into());
-        }
-        return Ok(dir.to_owned());
+    if let Some(dir) = named_folder(params)? {
+        return Ok(dir);
     }
     let inherited = parent.and_then(|p| p.working_directory.clone());
-    Ok(inherited.unwrap_or_else(|| {
+    let of_repository = if names_repository(params) {
+        about.first().and_then(|first| first.local_path.clone())
+    } else {
+        None
+    };
+    Ok(of_repository.or(inherited).unwrap_or_else(|| {
         settings
             .workspaces_dir
             .join(id.to_string())
             .to_string_lossy()
             .into_owned()
     }))
+}
+
+/// The folder that is named for agents to work in: `working_directory`, or `local_path`, which names a repository too.
+pub(crate) fn named_folder(params: &CreateTask) -> Result<Option<String>> {
+    let said = |text: Option<&str>| {
+        text.map(str::trim)
+            .filter(|dir| !dir.is_empty())
+            .map(str::to_owned)
+    };
+    let (field, dir) = match (
+        said(params.working_directory.as_deref()),
+        said(params.local_path.as_deref()),
+    ) {
+        (Some(_), Some(_)) => {
+            return Err(Refusal::validation(
+                "give working_directory or local_path, not both: each is the folder to work in",
+            )
+            .into());
+        }
+        (Some(dir), None) => ("working_directory", dir),
+        (None, Some(dir)) => ("local_path", dir),
+        (None, None) => return Ok(None),
+    };
+    if !Path::new(&dir).is_absolute() {
+        return Err(Refusal::validation(format!("{field} must be an absolute path")).into());
+    }
+    Ok(Some(dir))
+}
+
+const fn names_repository(params: &CreateTask) -> bool {
+    params.repository_id.is_some() || params.repository_url.is_some()
 }

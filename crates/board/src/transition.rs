@@ -41,6 +41,7 @@ pub(crate) struct Work {
     wake_events: bool,
     wake_jobs: bool,
     wake_runs: bool,
+    wake_requests: bool,
     /// What happened to AI jobs.
     pub(crate) job_notes: JobNotes,
     /// What the workflow has to look at before the commit.
@@ -72,6 +73,7 @@ impl Board {
             wake_events: false,
             wake_jobs: false,
             wake_runs: false,
+            wake_requests: false,
             job_notes: JobNotes::new(self.job_counts.clone()),
             due: Due::default(),
         }
@@ -110,6 +112,7 @@ impl Work {
             (self.wake_events, Topic::Events),
             (self.job_notes.committed() || self.wake_jobs, Topic::Jobs),
             (self.wake_runs, Topic::Runs),
+            (self.wake_requests, Topic::Requests),
         ] {
             if wake {
                 self.signals.committed(topic);
@@ -126,6 +129,11 @@ impl Work {
     /// Wakes who watches how clients wait for their runs. Whatever else happens to a run is in the event log.
     pub(crate) const fn wake_runs(&mut self) {
         self.wake_runs = true;
+    }
+
+    /// Wakes who looks at requests: the next look may be due earlier now.
+    pub(crate) const fn wake_requests(&mut self) {
+        self.wake_requests = true;
     }
 
     /// Appends a fact.

@@ -8,6 +8,7 @@
 use crate::ids::{PromptId, QuestionId, SessionId, TaskId};
 use crate::profile::{McpProfile, QuestionRoute, Surface, tools};
 use crate::question::Question;
+use crate::repository::Provider;
 
 /// The heading of a prompt that carries a child's question.
 pub const CHILD_QUESTION_HEADING: &str = "AUTOPILOT CHILD QUESTION";
@@ -48,11 +49,21 @@ const SHOWING: &str = "show_walkthrough_kandev leads the operator through places
     show_rich_output_kandev shows files, charts and figures in this conversation. When a tool of Flightdeck itself \
     fails without a reason that you can act on, get_diagnostic_bundle_kandev shows what it has logged.";
 
+/// What Flightdeck does by itself about pull requests.
+const PULL_REQUESTS: &str = "When you have opened a pull request for this task on GitHub, name it to \
+    update_task_pr_automation_kandev, and say what is to happen by itself: failed checks and remarks become prompts of this \
+    session, it is merged when it is ready, and you hear of its end. get_task_pr_automation_kandev shows how it stands.";
+
+/// The same of merge requests.
+const MERGE_REQUESTS: &str = "When you have opened a merge request for this task on GitLab, name it to \
+    update_task_mr_automation_kandev, and say what is to happen by itself: failed jobs and open remarks become prompts of this \
+    session, it is merged when it is ready, and you hear of its end. get_task_mr_automation_kandev shows how it stands.";
+
 /// What a session is told that sets the board up.
 const CONFIGURATION: &str = "This session sets the board up for its operator: workflows, their steps, and the profiles that agents are \
     run with. It is not for work on tasks, and reaches the workflows of its own workspace. list_workspaces_kandev, \
-    list_workflows_kandev, list_workflow_steps_kandev, list_tasks_kandev, list_agents_kandev and list_agent_profiles_kandev look \
-    around; look before you change anything. create_workflow_kandev makes a workflow without steps, create_workflow_step_kandev adds \
+    list_workflows_kandev, list_workflow_steps_kandev, list_repositories_kandev, list_tasks_kandev, list_agents_kandev and \
+    list_agent_profiles_kandev look around; look before you change anything. create_workflow_kandev makes a workflow without steps, create_workflow_step_kandev adds \
     one; update_workflow_kandev, update_workflow_step_kandev and reorder_workflow_steps_kandev change them, and what you leave out \
     stays. export_workflow_kandev writes a workflow out and import_workflow_kandev reads one in. create_agent_profile_kandev and update_agent_profile_kandev say how an agent is run. delete_workflow_kandev, \
     delete_workflow_step_kandev and delete_agent_profile_kandev are refused while something uses what is to go. Cards are put in order \
@@ -174,6 +185,12 @@ impl FirstTurn<'_> {
         }
         lines.push(PLAN.to_owned());
         lines.push(SHOWING.to_owned());
+        if self.profile.reaches(Provider::Github) {
+            lines.push(PULL_REQUESTS.to_owned());
+        }
+        if self.profile.reaches(Provider::Gitlab) {
+            lines.push(MERGE_REQUESTS.to_owned());
+        }
         lines.push("When plans, questions or actions on the board are asked for, use these tools, not text.".to_owned());
         lines
     }
@@ -385,8 +402,9 @@ mod tests {
         autopilot: bool,
         has_parent: bool,
         owns_title: bool,
+        providers: &[Provider],
     ) -> (String, Vec<&'static str>) {
-        let profile = resolve(purpose, autopilot, has_parent, false, owns_title);
+        let profile = resolve(purpose, autopilot, has_parent, false, owns_title, providers);
         let text = FirstTurn {
             title: "Check the migration lock",
             parent: has_parent.then(|| (TaskId::new(), "Flaky checkout test")),
@@ -401,11 +419,21 @@ mod tests {
 
     #[test]
     fn the_text_names_exactly_the_tools_that_are_listed() {
-        let work = (0..8u8).map(|bits| (Purpose::Work, bits));
+        let work = (0..32u8).map(|bits| (Purpose::Work, bits));
         for (purpose, bits) in
             work.chain([(Purpose::Configuration, 0), (Purpose::Configuration, 2)])
         {
-            let (text, listed) = first_turn(purpose, bits & 1 != 0, bits & 2 != 0, bits & 4 != 0);
+            let providers: Vec<Provider> = [(8, Provider::Github), (16, Provider::Gitlab)]
+                .into_iter()
+                .filter_map(|(bit, provider)| (bits & bit != 0).then_some(provider))
+                .collect();
+            let (text, listed) = first_turn(
+                purpose,
+                bits & 1 != 0,
+                bits & 2 != 0,
+                bits & 4 != 0,
+                &providers,
+            );
             let mentioned: Vec<&str> = text
                 .split(|c: char| !c.is_ascii_alphanumeric() && c != '_')
                 .filter(|word| word.ends_with("_kandev") && word.len() > "_kandev".len())
@@ -427,7 +455,7 @@ mod tests {
 
     #[test]
     fn an_autopilot_root_is_told_to_state_its_assumptions() {
-        let (text, _) = first_turn(Purpose::Work, true, false, false);
+        let (text, _) = first_turn(Purpose::Work, true, false, false, &[]);
         assert!(text.contains("state every material assumption"));
         assert!(!text.contains("ask_parent") && !text.contains("ask_user"));
     }

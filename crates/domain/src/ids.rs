@@ -107,6 +107,10 @@ ids! {
     RunId = "taskId";
     /// A call about a run.
     CallId = "call";
+    /// A repository of a workspace.
+    RepositoryId = "repository_id";
+    /// A pull or merge request that a task cares for.
+    ChangeRequestId = "change_request_id";
 }
 
 impl MessageId {

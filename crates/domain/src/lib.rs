@@ -12,6 +12,7 @@
 mod words;
 
 pub mod agent;
+pub mod change_request;
 pub mod clarification;
 pub mod context;
 pub mod dependency;
@@ -37,6 +38,7 @@ pub mod question;
 pub mod queue;
 pub mod receipt;
 pub mod redact;
+pub mod repository;
 pub mod review;
 pub mod rich;
 pub mod run;

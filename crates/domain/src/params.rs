@@ -1,6 +1,6 @@
 //! Commands as they come in through a door: page, API or tool. The same struct serves all three.
 
-use crate::ids::{ProfileId, SessionId, StepId, TaskId, WorkflowId, WorkspaceId};
+use crate::ids::{ProfileId, RepositoryId, SessionId, StepId, TaskId, WorkflowId, WorkspaceId};
 use crate::moves::EntryOptions;
 use crate::question::QuestionInput;
 use crate::task::{Priority, Purpose};
@@ -38,8 +38,15 @@ pub struct CreateTask {
     pub start_agent: Option<bool>,
     /// A key of the creator's: creating again with it gives the same task.
     pub external_id: Option<String>,
-    /// The folder agents work in; a folder of the task's own when left out, the parent's for a subtask.
+    /// The folder agents work in. Left out, it is that of the named repository, then the parent's, then one of the task's own.
     pub working_directory: Option<String>,
+    /// The repository it is about, by its id. At most one of this and the two below; left out, the parent's, when the parent's
+    /// folder is taken too.
+    pub repository_id: Option<RepositoryId>,
+    /// The repository it is about, by the folder to work in, which need be none that is known.
+    pub local_path: Option<String>,
+    /// The repository it is about, by its address; it is made in the workspace when it is not there.
+    pub repository_url: Option<String>,
     /// Tasks that must be COMPLETED first. The start waits for them.
     pub blocked_by: Vec<TaskId>,
     /// False: with `blocked_by`, nothing starts by itself. True when left out.
@@ -66,10 +73,10 @@ pub struct UpdateTask {
 }
 
 /// Tells a field that was left out from one that was set to null.
-mod double_option {
+pub(crate) mod double_option {
     use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-    pub(super) fn serialize<T: Serialize, S: Serializer>(
+    pub(crate) fn serialize<T: Serialize, S: Serializer>(
         value: &Option<Option<T>>,
         serializer: S,
     ) -> Result<S::Ok, S::Error> {
@@ -79,7 +86,7 @@ mod double_option {
             .serialize(serializer)
     }
 
-    pub(super) fn deserialize<'de, T: Deserialize<'de>, D: Deserializer<'de>>(
+    pub(crate) fn deserialize<'de, T: Deserialize<'de>, D: Deserializer<'de>>(
         deserializer: D,
     ) -> Result<Option<Option<T>>, D::Error> {
         Option::<T>::deserialize(deserializer).map(Some)

@@ -1,5 +1,6 @@
 //! The MCP profile: which tools a session sees. Made by the backend alone; nothing an agent sends chooses tools.
 
+use crate::repository::Provider;
 use crate::task::Purpose;
 use serde::{Deserialize, Serialize};
 
@@ -57,6 +58,12 @@ impl McpProfile {
         }
     }
 
+    /// Whether a repository of the task is with `provider`.
+    #[must_use]
+    pub fn reaches(&self, provider: Provider) -> bool {
+        self.providers.iter().any(|name| name == provider.as_str())
+    }
+
     /// Whether the profile has `capability`.
     #[must_use]
     pub fn has(&self, capability: Capability) -> bool {
@@ -85,7 +92,8 @@ pub const fn question_route(autopilot: bool, has_parent: bool, passthrough: bool
     }
 }
 
-/// The profile of a session, of what its task is for and of how the session is run.
+/// The profile of a session, of what its task is for, of how the session is run and of who keeps what the task is about. A provider
+/// for whom there are no tools adds nothing.
 #[must_use]
 pub fn resolve(
     purpose: Purpose,
@@ -93,6 +101,7 @@ pub fn resolve(
     has_parent: bool,
     passthrough: bool,
     owns_title: bool,
+    providers: &[Provider],
 ) -> McpProfile {
     let mut capabilities = Vec::new();
     match question_route(autopilot, has_parent, passthrough) {
@@ -108,7 +117,13 @@ pub fn resolve(
         Purpose::Configuration => Surface::Configuration,
         Purpose::Office => Surface::OfficeTask,
     };
-    McpProfile::new(surface, &capabilities, &[])
+    let providers: Vec<String> = providers
+        .iter()
+        .filter_map(|provider| provider.with_tools())
+        .filter(|_| !passthrough)
+        .map(str::to_owned)
+        .collect();
+    McpProfile::new(surface, &capabilities, &providers)
 }
 
 /// The profile of an outside client: no question tool, no tool that needs a session of its own.
@@ -223,6 +238,7 @@ const GROUPS: &[Group] = &[
         enabled: configures,
         tools: &[
             "update_task_state_kandev",
+            "list_repositories_kandev",
             "create_workflow_kandev",
             "update_workflow_kandev",
             "delete_workflow_kandev",
@@ -291,6 +307,20 @@ const GROUPS: &[Group] = &[
         tools: &["get_diagnostic_bundle_kandev"],
     },
     Group {
+        enabled: |p| on_task(p) && p.reaches(Provider::Github),
+        tools: &[
+            "get_task_pr_automation_kandev",
+            "update_task_pr_automation_kandev",
+        ],
+    },
+    Group {
+        enabled: |p| on_task(p) && p.reaches(Provider::Gitlab),
+        tools: &[
+            "get_task_mr_automation_kandev",
+            "update_task_mr_automation_kandev",
+        ],
+    },
+    Group {
         enabled: |p| p.has(Capability::UserQuestion),
         tools: &["ask_user_question_kandev"],
     },
@@ -310,8 +340,8 @@ mod tests {
 
     #[test]
     fn an_autopilot_task_differs_from_a_normal_one_by_the_question_tool_only() {
-        let normal = tools(&resolve(Purpose::Work, false, true, false, false));
-        let autopilot = tools(&resolve(Purpose::Work, true, true, false, false));
+        let normal = tools(&resolve(Purpose::Work, false, true, false, false, &[]));
+        let autopilot = tools(&resolve(Purpose::Work, true, true, false, false, &[]));
         let only_normal: Vec<_> = normal.iter().filter(|t| !autopilot.contains(t)).collect();
         let only_autopilot: Vec<_> = autopilot.iter().filter(|t| !normal.contains(t)).collect();
         assert_eq!(only_normal, [&"ask_user_question_kandev"]);
@@ -324,7 +354,7 @@ mod tests {
             (0..16u8).flat_map(|bits| Purpose::ALL.iter().map(move |p| (bits, *p)))
         {
             let flag = |bit: u8| bits & bit != 0;
-            let profile = resolve(purpose, flag(1), flag(2), flag(4), flag(8));
+            let profile = resolve(purpose, flag(1), flag(2), flag(4), flag(8), &[]);
             let asks = tools(&profile)
                 .iter()
                 .filter(|t| t.starts_with("ask_"))
@@ -335,7 +365,7 @@ mod tests {
 
     #[test]
     fn an_office_makes_no_tasks() {
-        let listed = tools(&resolve(Purpose::Office, false, true, false, false));
+        let listed = tools(&resolve(Purpose::Office, false, true, false, false, &[]));
         for tool in [
             "create_task_kandev",
             "spawn_session_kandev",
@@ -346,32 +376,66 @@ mod tests {
     }
 
     #[test]
+    fn a_provider_adds_its_tools_to_tasks_and_one_that_nobody_knows_adds_none() {
+        let of = |purpose, providers: &[Provider]| {
+            let profile = resolve(purpose, false, false, false, false, providers);
+            let listed = tools(&profile).into_iter();
+            listed
+                .filter(|tool| tool.ends_with("_automation_kandev"))
+                .collect::<Vec<_>>()
+        };
+        let pulls = [
+            "get_task_pr_automation_kandev",
+            "update_task_pr_automation_kandev",
+        ];
+        assert_eq!(of(Purpose::Work, &[Provider::Github]), pulls);
+        assert!(of(Purpose::Work, &[Provider::Unknown]).is_empty());
+        assert!(of(Purpose::Office, Provider::ALL).is_empty());
+        let known = resolve(Purpose::Work, false, false, false, false, Provider::ALL);
+        assert_eq!(known.providers, ["github", "gitlab"]);
+        let none = resolve(Purpose::Work, false, false, false, false, &[]);
+        let unknown = [Provider::Unknown];
+        assert_eq!(
+            resolve(Purpose::Work, false, false, false, false, &unknown),
+            none
+        );
+    }
+
+    #[test]
     fn tool_lists() {
         let mut text = String::new();
         for (name, profile) in [
             (
                 "normal task",
-                resolve(Purpose::Work, false, false, false, false),
+                resolve(Purpose::Work, false, false, false, false, &[]),
             ),
             (
                 "normal task that owns its title",
-                resolve(Purpose::Work, false, false, false, true),
+                resolve(Purpose::Work, false, false, false, true, &[]),
             ),
             (
                 "autopilot child",
-                resolve(Purpose::Work, true, true, false, false),
+                resolve(Purpose::Work, true, true, false, false, &[]),
             ),
             (
                 "autopilot root",
-                resolve(Purpose::Work, true, false, false, false),
+                resolve(Purpose::Work, true, false, false, false, &[]),
             ),
             (
                 "configuration",
-                resolve(Purpose::Configuration, false, false, false, false),
+                resolve(Purpose::Configuration, false, false, false, false, &[]),
+            ),
+            (
+                "task about repositories of both providers",
+                resolve(Purpose::Work, false, false, false, false, Provider::ALL),
+            ),
+            (
+                "raw terminal about them",
+                resolve(Purpose::Work, false, false, true, false, Provider::ALL),
             ),
             (
                 "office",
-                resolve(Purpose::Office, false, false, false, false),
+                resolve(Purpose::Office, false, false, false, false, &[]),
             ),
             ("external", external()),
         ] {

@@ -1,5 +1,6 @@
 //! Read models: what a screen, a tool or the API shows. None of them is a table row.
 
+use crate::change_request::TaskRequest;
 use crate::clarification::ClarificationStatus;
 use crate::ids::{
     AgentId, ClarificationId, MessageId, MoveId, PermissionId, ProfileId, PromptId, QuestionId,
@@ -10,6 +11,7 @@ use crate::moves::{Disposition, EntryOptions};
 use crate::permission::PermissionOption;
 use crate::question::{Question, QuestionStatus};
 use crate::queue::{Lane, QueuedBy};
+use crate::repository::TaskRepository;
 use crate::session::SessionState;
 use crate::task::{Origin, PendingAction, Priority, Purpose, TaskState, TitleMode};
 use crate::time::Timestamp;
@@ -208,6 +210,10 @@ pub struct TaskView {
     pub error_message: Option<String>,
     /// When the running turn began.
     pub turn_started_at: Option<Timestamp>,
+    /// The repositories it is about, in the order in which they were attached.
+    pub repositories: Vec<TaskRepository>,
+    /// The pull and merge requests that it cares for, oldest first.
+    pub prs: Vec<TaskRequest>,
 }
 
 impl TaskView {

@@ -18,6 +18,7 @@ mod rows;
 mod wakeups;
 
 pub mod agents;
+pub mod change_requests;
 pub mod clarifications;
 pub mod dependencies;
 pub mod documents;
@@ -38,6 +39,7 @@ pub mod plans;
 pub mod questions;
 pub mod queue;
 pub mod receipts;
+pub mod repositories;
 pub mod reviews;
 pub mod run_calls;
 pub mod runs;

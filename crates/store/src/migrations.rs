@@ -94,6 +94,12 @@ const STEPS: &[(i64, &str, &str, &str)] = &[
         include_str!("../migrations/postgres/0014_run_calls.sql"),
     ),
     (
+        15,
+        "repositories",
+        include_str!("../migrations/sqlite/0015_repositories.sql"),
+        include_str!("../migrations/postgres/0015_repositories.sql"),
+    ),
+    (
         16,
         "plan_marks",
         include_str!("../migrations/sqlite/0016_plan_marks.sql"),

@@ -3,8 +3,10 @@
 use crate::row::Columns;
 use crate::rows::places;
 use crate::{Result, Snapshot};
+use domain::change_request::{Checks, RequestState, TaskRequest};
 use domain::dependency::{Predecessor, blocked_reason};
 use domain::ids::{StepId, TaskId, WorkflowId, WorkspaceId};
+use domain::repository::{Provider, TaskRepository};
 use domain::session::SessionState;
 use domain::task::{Origin, PendingAction, Priority, Purpose, TaskState, TitleMode};
 use domain::view::{Revision, SessionView, TaskView};
@@ -136,6 +138,9 @@ fn read_task(row: &AnyRow) -> Result<TaskView> {
         primary_agent_name: row.opt_text("agent_name")?,
         error_message: row.opt_text("error_message")?,
         turn_started_at: row.opt_time("turn_started_at")?,
+        // What it is about is added by `add_repositories`.
+        repositories: Vec::new(),
+        prs: Vec::new(),
     })
 }
 
@@ -152,6 +157,7 @@ pub async fn task(db: &mut Snapshot, id: TaskId) -> Result<Option<TaskView>> {
     .transpose()?;
     let mut views: Vec<TaskView> = found.into_iter().collect();
     add_edges(db, &mut views, "($1)", &[id.to_string()], None).await?;
+    add_repositories(db, &mut views, "($1)", &[id.to_string()], None).await?;
     Ok(views.pop())
 }
 
@@ -200,6 +206,93 @@ async fn add_edges(
     }
     for view in views {
         view.start_when_unblocked &= !view.depends_on.is_empty();
+    }
+    Ok(())
+}
+
+/// Adds to views what they are about; `chosen` as in [`add_edges`].
+async fn add_repositories(
+    db: &mut Snapshot,
+    views: &mut [TaskView],
+    chosen: &str,
+    keys: &[String],
+    limit: Option<i64>,
+) -> Result<()> {
+    let mut query = sqlx::query(AssertSqlSafe(format!(
+        "select a.task_id, r.id, r.name, r.local_path, r.provider, r.host, r.project_path, r.default_branch \
+         from task_repositories a join repositories r on r.id = a.repository_id \
+         where a.task_id in {chosen} order by a.created_at, r.id"
+    )));
+    for key in keys {
+        query = query.bind(key);
+    }
+    if let Some(limit) = limit {
+        query = query.bind(limit);
+    }
+    let rows = query.fetch_all(db.connection()).await?;
+    if rows.is_empty() {
+        return Ok(());
+    }
+    let mut attached: HashMap<TaskId, Vec<TaskRepository>> = HashMap::new();
+    for row in &rows {
+        let repository = TaskRepository {
+            id: row.id("id")?,
+            name: row.text("name")?,
+            local_path: row.opt_text("local_path")?,
+            provider: row.word("provider", Provider::parse)?,
+            host: row.opt_text("host")?,
+            project_path: row.opt_text("project_path")?,
+            default_branch: row.opt_text("default_branch")?,
+        };
+        attached
+            .entry(row.id("task_id")?)
+            .or_default()
+            .push(repository);
+    }
+    for view in views.iter_mut() {
+        view.repositories = attached.remove(&view.id).unwrap_or_default();
+    }
+    add_requests(db, views, chosen, keys, limit).await
+}
+
+/// Adds to views of tasks that are about something which requests they care for; `chosen` as in [`add_edges`].
+async fn add_requests(
+    db: &mut Snapshot,
+    views: &mut [TaskView],
+    chosen: &str,
+    keys: &[String],
+    limit: Option<i64>,
+) -> Result<()> {
+    let mut query = sqlx::query(AssertSqlSafe(format!(
+        "select q.task_id, q.repository_id, q.number, q.title, q.url, q.state, q.checks, r.provider \
+         from change_requests q join repositories r on r.id = q.repository_id \
+         where q.task_id in {chosen} order by q.created_at, q.id"
+    )));
+    for key in keys {
+        query = query.bind(key);
+    }
+    if let Some(limit) = limit {
+        query = query.bind(limit);
+    }
+    let rows = query.fetch_all(db.connection()).await?;
+    let mut requests: HashMap<TaskId, Vec<TaskRequest>> = HashMap::new();
+    for row in &rows {
+        let request = TaskRequest {
+            repository_id: row.id("repository_id")?,
+            provider: row.word("provider", Provider::parse)?,
+            number: row.int("number")?,
+            title: row.opt_text("title")?,
+            url: row.opt_text("url")?,
+            state: row.opt_word("state", RequestState::parse)?,
+            checks: row.opt_word("checks", Checks::parse)?,
+        };
+        requests
+            .entry(row.id("task_id")?)
+            .or_default()
+            .push(request);
+    }
+    for view in views {
+        view.prs = requests.remove(&view.id).unwrap_or_default();
     }
     Ok(())
 }
@@ -310,6 +403,7 @@ pub async fn tasks(db: &mut Snapshot, filter: &TaskFilter<'_>) -> Result<Vec<Tas
         .collect::<Result<Vec<_>>>()?;
     let chosen = format!("(select t.id from tasks t {rest})");
     add_edges(db, &mut views, &chosen, &keys, Some(filter.limit)).await?;
+    add_repositories(db, &mut views, &chosen, &keys, Some(filter.limit)).await?;
     Ok(views)
 }
 

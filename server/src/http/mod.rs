@@ -8,6 +8,7 @@
 
 mod access_tokens;
 mod agents;
+mod change_requests;
 mod clarifications;
 mod demo;
 mod documents;
@@ -26,6 +27,7 @@ mod permissions;
 mod plans;
 mod profiles;
 mod queue;
+mod repositories;
 mod resource;
 pub mod route;
 mod saved_prompts;
@@ -63,6 +65,8 @@ const BODY_LIMIT: usize = 1024 * 1024;
 pub fn api_routes() -> Vec<Route> {
     [
         workspaces::routes(),
+        repositories::routes(),
+        change_requests::routes(),
         workflows::routes(),
         tasks::routes(),
         plans::routes(),

@@ -9,7 +9,7 @@
 //! | [`tool`] | a tool as data, and a call to it |
 //! | [`runs`] | the outside contract: starting runs, waiting for them, reading them |
 //! | [`waiting`] | who waits for a run, and what is told of it |
-//! | the nouns | the tools themselves: [`workspaces`], [`tasks`], [`moves`], [`dependencies`], [`agents`], [`sessions`], [`messages`], [`questions`], [`asks`], [`steps`], [`plans`], [`papers`], [`diagnostics`], [`workflows`], [`documents`] |
+//! | the nouns | the tools themselves: [`workspaces`], [`tasks`], [`moves`], [`dependencies`], [`agents`], [`sessions`], [`messages`], [`questions`], [`asks`], [`steps`], [`plans`], [`papers`], [`diagnostics`], [`workflows`], [`documents`], [`repositories`], [`change_requests`] |
 //!
 //! Who calls is known from the token alone; nothing in a call names its sender, and nothing an agent sends chooses its tools.
 //! That a tool is listed says nothing about what it may do: the board decides about each call again.
@@ -17,6 +17,7 @@
 mod agents;
 mod asks;
 mod auth;
+mod change_requests;
 mod connection;
 mod dependencies;
 mod diagnostics;
@@ -28,6 +29,7 @@ mod moves;
 mod papers;
 mod plans;
 mod questions;
+mod repositories;
 mod runs;
 mod sessions;
 mod steps;
@@ -193,6 +195,8 @@ pub fn all_tools() -> Vec<Tool> {
     [
         workspaces::tools(),
         workflows::tools(),
+        repositories::tools(),
+        change_requests::tools(),
         tasks::tools(),
         moves::tools(),
         dependencies::tools(),

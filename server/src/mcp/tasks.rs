@@ -147,7 +147,13 @@ fn create_tool() -> Tool {
                                    which is usual, or in a folder of its own."},
                 "agent_profile_id": {"type": "string", "format": "uuid", "description": "Which agent works on it, from list_agents_kandev. Your own \
                                                                        profile, or the parent's, when left out."},
+                "repository_id": {"type": "string", "format": "uuid", "description": "The repository it is about, one of its workspace. At \
+                                  most one of this, local_path and repository_url; a subtask that works in the parent's folder is about \
+                                  what the parent is about."},
                 "local_path": {"type": "string", "description": "Absolute path of the folder to work in. Not together with workspace_mode."},
+                "repository_url": {"type": "string", "description": "The repository it is about, by its address: \
+                                   https://host/owner/name or git@host:owner/name, without credentials. It is added to the workspace when \
+                                   it is not there. The address of a pull or merge request is none."},
                 "start_agent": {"type": "boolean", "description": "Start the agent now. Default: true when a prompt is given."},
                 "blocked_by": {"type": "array", "items": {"type": "string", "format": "uuid"}, "description": "Full UUIDs of tasks of the \
                                same workspace that must be COMPLETED first. The start waits for them."},
@@ -240,7 +246,9 @@ struct CreateArgs {
     workflow_step_id: Option<String>,
     workspace_mode: Option<WorkspaceMode>,
     agent_profile_id: Option<String>,
+    repository_id: Option<String>,
     local_path: Option<String>,
+    repository_url: Option<String>,
     start_agent: Option<bool>,
     external_id: Option<String>,
     priority: Option<Priority>,
@@ -268,6 +276,12 @@ async fn create(call: Call) -> Outcome {
         Some("self") => Some(call.own_task("parent_id")?),
         given => optional_id("parent_id", given)?,
     };
+    let repository_id = optional_id("repository_id", args.repository_id.as_deref())?;
+    let names_repository = repository_id.is_some()
+        || [&args.local_path, &args.repository_url]
+            .into_iter()
+            .flatten()
+            .any(|text| !text.trim().is_empty());
     let params = CreateTask {
         title: args.title,
         description: args.prompt.or(args.description).unwrap_or_default(),
@@ -282,7 +296,10 @@ async fn create(call: Call) -> Outcome {
         priority: args.priority,
         start_agent: args.start_agent,
         external_id: args.external_id,
-        working_directory: folder(&call, parent_id, args.workspace_mode, args.local_path)?,
+        working_directory: folder(&call, parent_id, args.workspace_mode, names_repository)?,
+        repository_id,
+        local_path: args.local_path,
+        repository_url: args.repository_url,
         blocked_by: args
             .blocked_by
             .iter()
@@ -294,21 +311,23 @@ async fn create(call: Call) -> Outcome {
     Ok(without_description(&created))
 }
 
-/// The folder to work in; `None` leaves the choice to the board, which takes the parent's or makes one.
+/// The folder of its own that is wished for; `None` leaves the choice to the board.
 fn folder(
     call: &Call,
     parent: Option<TaskId>,
     mode: Option<WorkspaceMode>,
-    local_path: Option<String>,
+    names_repository: bool,
 ) -> Result<Option<String>, Refusal> {
-    match (mode, parent, local_path) {
-        (Some(_), None, _) => Err(Refusal::validation(
+    match (mode, parent) {
+        (Some(_), None) => Err(Refusal::validation(
             "workspace_mode is for subtasks: leave it out, or give parent_id",
         )),
-        (Some(_), Some(_), Some(_)) => Err(Refusal::validation(
-            "give workspace_mode or local_path, not both",
-        )),
-        (Some(WorkspaceMode::NewWorkspace), Some(_), None) => {
+        (Some(WorkspaceMode::InheritParent), Some(_)) if names_repository => {
+            Err(Refusal::validation(
+                "give workspace_mode inherit_parent, or what else to work on, not both",
+            ))
+        }
+        (Some(WorkspaceMode::NewWorkspace), Some(_)) => {
             // A name of its own is all that a new folder needs; it does not have to be the task's.
             let folder = call
                 .board
@@ -317,8 +336,7 @@ fn folder(
                 .join(TaskId::new().to_string());
             Ok(Some(folder.to_string_lossy().into_owned()))
         }
-        (Some(WorkspaceMode::InheritParent), Some(_), None) => Ok(None),
-        (None, _, path) => Ok(path),
+        (Some(WorkspaceMode::InheritParent), Some(_)) | (None, _) => Ok(None),
     }
 }
 

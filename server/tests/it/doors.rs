@@ -44,6 +44,24 @@ const ROUTES: &[(&str, Access)] = &[
     ("GET /api/v1/workspaces/{id}/workflows", Access::Operator),
     ("GET /api/v1/workspaces/{id}/tasks", Access::Operator),
     ("GET /api/v1/workspaces/{id}/board", Access::Operator),
+    ("GET /api/v1/workspaces/{id}/repositories", Access::Operator),
+    (
+        "POST /api/v1/workspaces/{id}/repositories",
+        Access::Operator,
+    ),
+    ("PATCH /api/v1/repositories/{id}", Access::Operator),
+    ("DELETE /api/v1/repositories/{id}", Access::Operator),
+    ("POST /api/v1/tasks/{id}/repositories", Access::Operator),
+    ("GET /api/v1/tasks/{id}/change-requests", Access::Operator),
+    ("PATCH /api/v1/tasks/{id}/change-requests", Access::Operator),
+    (
+        "DELETE /api/v1/tasks/{id}/change-requests/{change_request_id}",
+        Access::Operator,
+    ),
+    (
+        "DELETE /api/v1/tasks/{id}/repositories/{repository_id}",
+        Access::Operator,
+    ),
     (
         "PUT /api/v1/workspaces/{id}/workflows/reorder",
         Access::Operator,
@@ -183,6 +201,10 @@ enum Given {
     AutopilotChildren,
     /// The session that owns the choice of the title.
     TitleOwner,
+    /// Sessions on tasks about a repository on GitHub.
+    OnGithub,
+    /// Sessions on tasks about a repository on GitLab.
+    OnGitlab,
 }
 
 const TOOLS: &[(&str, Given)] = &[
@@ -210,6 +232,7 @@ const TOOLS: &[(&str, Given)] = &[
     ("list_task_sessions_kandev", Given::SessionsAndOutside),
     ("get_task_conversation_kandev", Given::Everybody),
     ("update_task_state_kandev", Given::Configurers),
+    ("list_repositories_kandev", Given::Configurers),
     ("create_workflow_kandev", Given::Configurers),
     ("update_workflow_kandev", Given::Configurers),
     ("delete_workflow_kandev", Given::Configurers),
@@ -252,6 +275,10 @@ const TOOLS: &[(&str, Given)] = &[
     ("ask_user_question_kandev", Given::NormalTasks),
     ("ask_parent_question_kandev", Given::AutopilotChildren),
     ("set_task_title_kandev", Given::TitleOwner),
+    ("get_task_pr_automation_kandev", Given::OnGithub),
+    ("update_task_pr_automation_kandev", Given::OnGithub),
+    ("get_task_mr_automation_kandev", Given::OnGitlab),
+    ("update_task_mr_automation_kandev", Given::OnGitlab),
 ];
 
 /// An address of the route with something in the place of what varies.
@@ -261,6 +288,8 @@ fn address(path: &str) -> String {
         .replace("/hints", "/hints?wait=0")
         .replace("{id}", &TaskId::new().to_string())
         .replace("{depends_on}", &TaskId::new().to_string())
+        .replace("{change_request_id}", &TaskId::new().to_string())
+        .replace("{repository_id}", &TaskId::new().to_string())
 }
 
 /// Status of a request that says where it comes from, without waiting for a body that may never end.
@@ -412,8 +441,15 @@ async fn every_tool_has_a_case_and_keeps_it() {
         .task(json!({"title": "Office", "description": "Do it.", "purpose": "office"}))
         .await;
     let office = Agent::launch(&app, crate::support::id(&office["id"])).await;
+    let about = async |url: &str| {
+        let task = json!({"title": "About", "description": "Do it.", "repository_url": url});
+        let task = app.task(task).await;
+        Agent::launch(&app, crate::support::id(&task["id"])).await
+    };
+    let github = about("https://github.com/a/b").await;
+    let gitlab = about("https://gitlab.com/a/b").await;
     let outside = app.access_token().await;
-    let holders: [(&str, &str, &[Given]); 6] = [
+    let holders: [(&str, &str, &[Given]); 8] = [
         (
             "an outside client",
             &outside,
@@ -455,6 +491,30 @@ async fn every_tool_has_a_case_and_keeps_it() {
             "a task beside the board",
             &office.token,
             &[Given::SessionsAndOffice, Given::Office, Given::NormalTasks],
+        ),
+        (
+            "a task about a repository on github",
+            &github.token,
+            &[
+                Given::Everybody,
+                Given::SessionsAndOutside,
+                Given::Sessions,
+                Given::SessionsAndOffice,
+                Given::NormalTasks,
+                Given::OnGithub,
+            ],
+        ),
+        (
+            "a task about a repository on gitlab",
+            &gitlab.token,
+            &[
+                Given::Everybody,
+                Given::SessionsAndOutside,
+                Given::Sessions,
+                Given::SessionsAndOffice,
+                Given::NormalTasks,
+                Given::OnGitlab,
+            ],
         ),
         (
             "a title's owner",

@@ -36,6 +36,7 @@ mod operators;
 mod pages;
 mod papers;
 mod plans;
+mod providers;
 mod runs;
 mod security;
 mod several_sessions;

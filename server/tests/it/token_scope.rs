@@ -92,6 +92,10 @@ fn calls(away: &Away) -> Vec<(&'static str, Value)> {
             "list_workflow_steps_kandev",
             json!({"workflow_id": away.workflow}),
         ),
+        (
+            "list_repositories_kandev",
+            json!({"workspace_id": away.workspace}),
+        ),
         ("list_tasks_kandev", json!({"workflow_id": away.workflow})),
         (
             "create_task_kandev",

@@ -33,6 +33,16 @@ async fn lists_of_all_profiles() {
         .task(json!({"title": "Office", "description": "Do it.", "purpose": "office"}))
         .await;
     let office = Agent::launch(&app, id(&office["id"])).await;
+    let about =
+        |url: &str| json!({"title": "About", "description": "Do it.", "repository_url": url});
+    let both = app.task(about("https://github.com/a/b")).await;
+    let attached = format!("/tasks/{}/repositories", both["id"].as_str().unwrap());
+    app.post(
+        &attached,
+        json!({"repository_url": "git@gitlab.com:a/b.git"}),
+    )
+    .await;
+    let both = Agent::launch(&app, id(&both["id"])).await;
     let outside = app.access_token().await;
     let mut lists = serde_json::Map::new();
     for (name, token) in [
@@ -41,6 +51,7 @@ async fn lists_of_all_profiles() {
         ("autopilot root", &root.token),
         ("owner of the title", &owner.token),
         ("session that sets the board up", &setup.token),
+        ("task about repositories of both providers", &both.token),
         ("task beside the board", &office.token),
         ("outside client", &outside),
     ] {
@@ -55,6 +66,7 @@ async fn lists_of_all_profiles() {
         &child.token,
         &setup.token,
         &office.token,
+        &both.token,
         &outside,
     ] {
         for tool in Client::connect(&app, token).await.tools().await {

@@ -83,15 +83,18 @@ fn speaker(room: Room, session: SessionId, message: &MessageView) -> Speaker {
         })),
         AuthorType::User => match sender(message) {
             Some((task_id, title)) => Speaker::Peer { task_id, title },
-            None if by_workflow(message) => Speaker::Workflow,
-            None => Speaker::Operator,
+            None => match queued_by(message) {
+                Some("workflow") => Speaker::Workflow,
+                Some("server") => Speaker::Flightdeck,
+                Some(_) | None => Speaker::Operator,
+            },
         },
     }
 }
 
-/// Whether a step of the workflow queued the prompt.
-fn by_workflow(message: &MessageView) -> bool {
-    message.metadata.get("queued_by").and_then(Value::as_str) == Some("workflow")
+/// Who queued a prompt that nobody said.
+fn queued_by(message: &MessageView) -> Option<&str> {
+    message.metadata.get("queued_by").and_then(Value::as_str)
 }
 
 /// Remarks without words are named by their kind.

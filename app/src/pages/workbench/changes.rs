@@ -121,6 +121,8 @@ pub(crate) mod tests {
             primary_agent_name: None,
             error_message: None,
             turn_started_at: None,
+            repositories: Vec::new(),
+            prs: Vec::new(),
         }
     }
 

@@ -7,6 +7,7 @@
 mod world;
 
 mod agents;
+mod change_requests;
 mod clarifications;
 mod coverage;
 mod dependencies;
@@ -31,6 +32,7 @@ mod plans;
 mod questions;
 mod queue;
 mod receipts;
+mod repositories;
 mod reviews;
 mod run_calls;
 mod runs;

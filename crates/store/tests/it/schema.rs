@@ -5,6 +5,7 @@ use crate::world::{
     World, assert_invariant, bundle, execute, message, permission, prompt, question, receipt, rows,
     turn, write,
 };
+use domain::change_request::{Checks, RequestState};
 use domain::clarification::ClarificationStatus;
 use domain::dependency::LaunchIntent;
 use domain::document::Decision;
@@ -17,6 +18,7 @@ use domain::permission::PermissionStatus;
 use domain::plan::PlanAuthorKind;
 use domain::question::QuestionStatus;
 use domain::queue::{Lane, QueuedBy, QueuedState};
+use domain::repository::Provider;
 use domain::review::{FindingStatus, Severity, Side};
 use domain::run::call::{CallOutcome, ClientKind, RunTool};
 use domain::run::refuse::RunErrorCode;
@@ -85,6 +87,9 @@ fn words() -> BTreeMap<(&'static str, &'static str), BTreeSet<&'static str>> {
         (("task_documents", "author_kind"), of!(PlanAuthorKind)),
         (("step_decisions", "decision"), of!(Decision)),
         (("plan_revisions", "author_kind"), of!(PlanAuthorKind)),
+        (("repositories", "provider"), of!(Provider)),
+        (("change_requests", "state"), of!(RequestState)),
+        (("change_requests", "checks"), of!(Checks)),
         (("review_findings", "side"), of!(Side)),
         (("review_findings", "severity"), of!(Severity)),
         (("review_findings", "status"), of!(FindingStatus)),
@@ -227,6 +232,11 @@ async fn full_world(db: &TestDb) -> World {
         store::documents::put(tx, &crate::documents::document(child.id, "notes")).await?;
         let decision = crate::documents::decision(child.id, world.steps[0].id);
         store::documents::insert_decision(tx, &decision).await?;
+        let repository = crate::repositories::repository(world.workspace.id, "a/b");
+        store::repositories::insert(tx, &repository).await?;
+        store::repositories::attach(tx, child.id, repository.id, now).await?;
+        let request = crate::change_requests::request(child.id, repository.id, 7);
+        store::change_requests::insert(tx, &request).await?;
         let run = crate::runs::run_of(&session, domain::ids::TokenId::new());
         store::runs::insert(tx, &run).await?;
         store::run_calls::insert(tx, &crate::run_calls::call(run.run.id)).await?;
@@ -280,6 +290,11 @@ store::on_both_engines! {
             ("operator_questions", "agent_disconnected"),
             ("run_calls", "duplicate"),
             ("run_calls", "first_retrieval"),
+            ("change_requests", "auto_fix_enabled"),
+            ("change_requests", "auto_merge_enabled"),
+            ("change_requests", "prompt_on_review_requested"),
+            ("change_requests", "prompt_on_merged"),
+            ("change_requests", "prompt_on_closed"),
         ];
         for (table, column) in flags {
             for value in [-1, 2] {
@@ -301,6 +316,7 @@ store::on_both_engines! {
             ("plans", "title"),
             ("walkthroughs", "title"),
             ("plan_revisions", "title"),
+            ("repositories", "name"),
             ("review_findings", "file"),
             ("review_findings", "category"),
             ("review_findings", "title"),

@@ -63,6 +63,8 @@ fn bare_view(task: &Task) -> TaskView {
         primary_agent_name: None,
         error_message: None,
         turn_started_at: None,
+        repositories: Vec::new(),
+        prs: Vec::new(),
     }
 }
 

@@ -4,6 +4,7 @@ pub(crate) mod agent;
 pub(crate) mod client;
 pub(crate) mod discord;
 pub(crate) mod feed;
+pub(crate) mod providers;
 pub(crate) mod redact;
 
 use board::{Actor, Board};

@@ -119,7 +119,7 @@ fn Author(room: Room, entry: QueuedView) -> impl IntoView {
         }
         (QueuedBy::Agent, None) => t!(locale, taskpage.by_agent).into_any(),
         (QueuedBy::Workflow, _) => t!(locale, chat.workflow).into_any(),
-        (QueuedBy::Server, _) => t!(locale, taskpage.by_question).into_any(),
+        (QueuedBy::Server, _) => t!(locale, taskpage.by_flightdeck).into_any(),
     };
     view! {
         {who}
