@@ -27,6 +27,8 @@ impl Work {
         prompt: &QueuedPrompt,
     ) -> Result<()> {
         store::workflows::clear_signals(&mut self.tx, session.id).await?;
+        let place = self.take_up_again(task).await?;
+        let from = task.workflow_step_id;
         if let Some(step) = self
             .move_by_workflow(task, TurnMoment::Start, Some(session.id))
             .await?
@@ -38,23 +40,41 @@ impl Work {
             self.enter(task, &step, Entry::at(EntryMoment::TurnStart))
                 .await?;
         }
-        self.take_up_again(task).await
+        if task.workflow_step_id == from {
+            self.wait_without(place, task).await?;
+        }
+        Ok(())
     }
 
-    /// A card that is over takes no place. Before it is worked on again it needs one, and waits for it like any other card.
-    pub(crate) async fn take_up_again(&mut self, task: &mut Task) -> Result<()> {
-        if !task.state.is_terminal() || task.waits_for_place() {
-            return Ok(());
+    /// Somebody wants a card to be worked on that is over: it is not over any more, and takes a place from here on. Answers whether
+    /// its step had one; a card that was not over has its own.
+    pub(crate) async fn take_up_again(&mut self, task: &mut Task) -> Result<bool> {
+        if !task.state.is_terminal() {
+            return Ok(true);
         }
-        let Some(step) = self.step_of(task).await? else {
-            return Ok(());
+        let place = match self.step_of(task).await? {
+            Some(step) => self.has_room(&step).await?,
+            None => true,
         };
-        if self.has_room(&step).await? {
+        let sessions = store::sessions::list(&mut self.tx, task.id).await?;
+        // As it would rest had it not been ended: a start that fails must not make a failure of work that was done.
+        let rests = if sessions.iter().any(|session| session.generation > 0) {
+            TaskState::Review
+        } else {
+            TaskState::Todo
+        };
+        self.task(task, TaskCommand::Set(rests)).await?;
+        Ok(place)
+    }
+
+    /// A card without a place waits for one.
+    pub(crate) async fn wait_without(&mut self, place: bool, task: &mut Task) -> Result<()> {
+        if place || task.waits_for_place() {
             return Ok(());
         }
-        self.readmit(task, false).await?;
+        task.wip_admitted = false;
+        task.queued_at = Some(self.now);
         self.save_task(task).await?;
-        self.task(task, TaskCommand::Set(TaskState::Todo)).await?;
         self.task_event(task).await
     }
 
@@ -73,7 +93,8 @@ impl Work {
 
     /// `on_turn_complete` of the card's step, unless a question is open, more waits to be delivered, a signal is missing, the turn
     /// was cancelled where a cancel does not count, or another session of the task is at work: then the last one's end counts.
-    /// A signal says that the step's work is whole, whoever else is at work.
+    /// The primary session's signal says that the step's work is whole, whoever else is at work. A turn
+    /// counts for the step that it began in.
     pub(crate) async fn after_turn(
         &mut self,
         task: &mut Task,
@@ -90,6 +111,10 @@ impl Work {
         if gate.closed || !queue::is_at_rest(&rows, gate) {
             return Ok(());
         }
+        if turn.step_id_at_start != Some(task.workflow_step_id) {
+            // The card was moved beside it: its work was another step's.
+            return Ok(());
+        }
         let steps = store::workflows::steps(&mut self.tx, task.workflow_id).await?;
         let Some(step) = find_step(&steps, task.workflow_step_id) else {
             return Ok(());
@@ -103,16 +128,20 @@ impl Work {
             | TurnState::Open => false,
         };
         if !counts {
-            return Ok(());
+            return Box::pin(self.work_left_done(task, session.id)).await;
         }
         let mut handoff = None;
         if step.auto_advance_requires_signal {
             let signal = store::workflows::signal(&mut self.tx, session.id, step.id).await?;
             let Some(signal) = signal else { return Ok(()) };
+            if !session.is_primary && self.is_worked_on(task, session.id).await? {
+                // A helper does not know how far the others are.
+                return Ok(());
+            }
             handoff = signal
                 .handoff
                 .map(|words| context::handed_over(&step.name, &words));
-        } else if self.is_worked_on(task, session.id).await? {
+        } else if self.works_or_will(task, session.id).await? {
             return Ok(());
         }
         store::workflows::clear_signals(&mut self.tx, session.id).await?;
@@ -128,7 +157,7 @@ impl Work {
             Some(step) => {
                 let entry = Entry {
                     options: options.filter(|_| step.auto_starts()),
-                    ..Entry::at(EntryMoment::Move)
+                    ..Entry::by_workflow()
                 };
                 self.enter(task, &step, entry).await
             }
@@ -139,6 +168,70 @@ impl Work {
             }
             None => Ok(()),
         }
+    }
+
+    /// A session that was at work beside the primary one has come to rest without an end that counts. What the others completed in
+    /// this step moves the card now, if it waited for that session alone. When the primary one ends so, its work is not done.
+    pub(crate) async fn work_left_done(&mut self, task: &mut Task, rests: SessionId) -> Result<()> {
+        let steps = store::workflows::steps(&mut self.tx, task.workflow_id).await?;
+        let Some(step) = find_step(&steps, task.workflow_step_id) else {
+            return Ok(());
+        };
+        let waits = store::questions::pending_of_child(&mut self.tx, task.id).await?;
+        let beside = load_session(&mut self.tx, rests).await?;
+        if beside.is_primary
+            || step.auto_advance_requires_signal
+            || task.archived_at.is_some()
+            || task.waits_for_place()
+            || !waits.is_empty()
+            || self.works_or_will(task, rests).await?
+        {
+            return Ok(());
+        }
+        let entered = store::workflows::last_moved_at(&mut self.tx, task.id).await?;
+        let mut done = None;
+        for session in store::sessions::list(&mut self.tx, task.id).await? {
+            if session.id == rests || session.state.is_terminal() {
+                continue;
+            }
+            let last = store::turns::latest(&mut self.tx, session.id).await?;
+            let counts = last.is_some_and(|turn| {
+                turn.state == TurnState::Completed
+                    && turn.step_id_at_start == Some(step.id)
+                    && turn.completed_at > entered
+            });
+            if counts && active_bundles(&mut self.tx, &session).await?.is_empty() {
+                done = Some(session.id);
+            }
+        }
+        let Some(done) = done else { return Ok(()) };
+        if step.ends_plan_on_complete() {
+            self.end_planning(done).await?;
+        }
+        if let Some(step) = self
+            .move_by_workflow(task, TurnMoment::Complete, Some(done))
+            .await?
+        {
+            self.enter(task, &step, Entry::by_workflow()).await?;
+        }
+        Ok(())
+    }
+
+    /// Whether another session of the task than `except` is at work, or has something to do as soon as its agent is asked.
+    async fn works_or_will(&mut self, task: &Task, except: SessionId) -> Result<bool> {
+        for session in store::sessions::list(&mut self.tx, task.id).await? {
+            if session.id == except || session.state.is_terminal() {
+                continue;
+            }
+            if session.state.is_busy() {
+                return Ok(true);
+            }
+            let (rows, gate) = queue_and_gate(&mut self.tx, task, &session).await?;
+            if !queue::is_at_rest(&rows, gate) {
+                return Ok(true);
+            }
+        }
+        Ok(false)
     }
 
     /// `on_children_completed` of the card's step: at once, or when its agent's turn has ended.
@@ -200,8 +293,7 @@ impl Work {
             .move_by_workflow(&mut task, TurnMoment::ChildrenCompleted, None)
             .await?
         {
-            self.enter(&mut task, &step, Entry::at(EntryMoment::Move))
-                .await?;
+            self.enter(&mut task, &step, Entry::by_workflow()).await?;
         }
         Ok(())
     }

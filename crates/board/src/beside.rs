@@ -1,12 +1,12 @@
 //! What entering a step has other agents do beside the task's own: a run in a session of the step's, the same words to all who
 //! work on the task, a code review (task-domain 1.5).
 //!
-//! It follows from a change of step, within the transaction of that change, so nothing here refuses: what cannot be started is
-//! said on the card.
+//! It follows from a change of step, within the transaction of that change, so nothing here refuses what the change is about: what
+//! cannot be started is said on the card.
 
-use crate::Result;
-use crate::prompts::NewPrompt;
+use crate::prompts::{NewPrompt, check_size, target_session};
 use crate::transition::Work;
+use crate::{BoardError, Result};
 use domain::context::CODE_REVIEW;
 use domain::digest::sha256_hex;
 use domain::error::Refusal;
@@ -44,14 +44,16 @@ impl Work {
                     self.run_in_own_session(task, step, run, REVIEW, &words)
                         .await?;
                 }
+                EnterAction::RunCodeReview(_) => {
+                    let why = "findings belong to tasks of the board's own work";
+                    self.say_not_started(task, step, REVIEW, why).await?;
+                }
                 EnterAction::QueueRunForEachParticipant(run) => {
                     let words = run.prompt.as_deref().unwrap_or(&step.prompt);
                     let words = self.words_for(task, step, words).await?;
                     self.run_for_each(task, step, &words).await?;
                 }
-                // Findings belong to the board's work.
-                EnterAction::RunCodeReview(_)
-                | EnterAction::AutoStartAgent
+                EnterAction::AutoStartAgent
                 | EnterAction::ResetAgentContext
                 | EnterAction::SetSessionMode { .. }
                 | EnterAction::ConfigureSession { .. }
@@ -81,6 +83,10 @@ impl Work {
         name: &str,
         words: &str,
     ) -> Result<()> {
+        if words.trim().is_empty() {
+            let why = "neither the step nor the task says what to do";
+            return self.say_not_started(task, step, name, why).await;
+        }
         let usual = match run.agent_profile_id {
             Some(given) => Some(given),
             None => match self.workflow_profile(task).await? {
@@ -93,6 +99,10 @@ impl Work {
                 .say_not_started(task, step, name, "it has no agent profile")
                 .await;
         };
+        if task.agent_profile_id.is_some() {
+            // The task has a session of its own before any other, so that what is said to it goes to its own agent.
+            self.ensure_session(task).await?;
+        }
         let sessions = store::sessions::list(&mut self.tx, task.id).await?;
         let earlier = sessions.into_iter().find(|session| {
             !session.is_primary
@@ -120,15 +130,18 @@ impl Work {
         profile: ProfileId,
         name: &str,
     ) -> Result<std::result::Result<Session, Refusal>> {
-        if task.autopilot
-            && let Err(error) = self.check_autopilot(profile).await
-        {
-            return match error {
-                crate::BoardError::Refused(refusal) => Ok(Err(refusal)),
-                other => Err(other),
-            };
-        }
-        let mut session = self.new_session(task, profile).await?;
+        let made = match task.autopilot {
+            true => match self.check_autopilot(profile).await {
+                Ok(()) => self.new_session(task, profile).await,
+                Err(error) => Err(error),
+            },
+            false => self.new_session(task, profile).await,
+        };
+        let mut session = match made {
+            Ok(session) => session,
+            Err(BoardError::Refused(refusal)) => return Ok(Err(refusal)),
+            Err(other) => return Err(other),
+        };
         session.name = Some(name.to_owned());
         self.save_session(&mut session).await?;
         Ok(Ok(session))
@@ -137,11 +150,13 @@ impl Work {
     /// The newest live session of each agent; the task's own is left out when the step starts it anyway.
     async fn run_for_each(&mut self, task: &Task, step: &Step, words: &str) -> Result<()> {
         let mut sessions = store::sessions::list(&mut self.tx, task.id).await?;
-        sessions.retain(|session| {
-            !(session.state.is_terminal() || step.auto_starts() && session.is_primary)
-        });
+        let started = target_session(&sessions).filter(|_| step.auto_starts());
+        let mut asked: Vec<ProfileId> = started
+            .map(|session| session.agent_profile_id)
+            .into_iter()
+            .collect();
+        sessions.retain(|session| !session.state.is_terminal());
         sessions.sort_by_key(|session| std::cmp::Reverse((session.created_at, session.id)));
-        let mut asked = Vec::new();
         for session in sessions {
             if !asked.contains(&session.agent_profile_id) {
                 asked.push(session.agent_profile_id);
@@ -161,6 +176,12 @@ impl Work {
     ) -> Result<()> {
         if words.trim().is_empty() {
             return Ok(());
+        }
+        if let Err(BoardError::Refused(refusal)) = check_size(words) {
+            let name = session.name.as_deref().unwrap_or("A run").to_owned();
+            return self
+                .say_not_started(task, step, &name, &refusal.message)
+                .await;
         }
         let key = format!("run:{}:{}", step.id, sha256_hex(words));
         let waits = store::queue::list(&mut self.tx, session.id).await?;

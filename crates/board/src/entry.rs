@@ -33,6 +33,8 @@ pub(crate) struct Entry {
     pub(crate) options: Option<EntryOptions>,
     /// The move took the place of an answer that the card's session waited for.
     pub(crate) superseded: bool,
+    /// Nobody wanted it just now: the workflow moved the card. It takes up nothing that somebody has ended.
+    pub(crate) by_workflow: bool,
 }
 
 impl Entry {
@@ -41,6 +43,15 @@ impl Entry {
             moment,
             options: None,
             superseded: false,
+            by_workflow: false,
+        }
+    }
+
+    /// A move that follows from a turn's end, or from the end of all parts.
+    pub(crate) fn by_workflow() -> Self {
+        Self {
+            by_workflow: true,
+            ..Self::at(EntryMoment::Move)
         }
     }
 }
@@ -54,13 +65,20 @@ impl Work {
             self.task_event(task).await?;
         }
         // A turn begins already: there is nothing to start.
-        let starts = entry.moment != EntryMoment::TurnStart && step.starts_something();
+        let over = task.state.is_terminal();
+        let starts = entry.moment != EntryMoment::TurnStart
+            && step.starts_something()
+            && !(over && (entry.by_workflow || !step.auto_starts()));
         let launch = store::launches::find(&mut self.tx, task.id).await?;
         if starts && self.is_blocked(task.id).await? {
             return self.enter_later(task, step, entry.options, launch).await;
         }
         if starts && step.auto_starts() {
             self.start_agent(task, step, entry, launch).await?;
+            if task.waits_for_place() {
+                // It enters when it has one.
+                return Ok(());
+            }
         } else {
             let sessions = store::sessions::list(&mut self.tx, task.id).await?;
             if let Some(session) = target_session(&sessions) {
@@ -110,7 +128,8 @@ impl Work {
             }
             return Ok(());
         }
-        self.take_up_again(task).await?;
+        let place = self.take_up_again(task).await?;
+        self.wait_without(place, task).await?;
         if task.waits_for_place() {
             let from = task.workflow_step_id;
             return self

@@ -44,6 +44,7 @@ impl Board {
             let steps = build(portable, workflow.id, |name| names.find(name))?;
             for step in &steps {
                 crate::prompts::check_size(&step.prompt)?;
+                work.check_actions(&step.events).await?;
                 // Feeders are named when all steps are there.
                 let alone = domain::workflow::Step {
                     pull_from_step_id: None,

@@ -13,7 +13,7 @@ use domain::error::Refusal;
 use domain::ids::TaskId;
 use domain::queue::{QueuedPrompt, QueuedState};
 use domain::session::{SessionCommand, SessionState};
-use domain::task::Task;
+use domain::task::{Task, TaskState};
 use store::launches::DeferredLaunch;
 
 impl Work {
@@ -56,6 +56,7 @@ impl Work {
         let mut task = load_task(&mut self.tx, id).await?;
         if launch.launched
             || task.archived_at.is_some()
+            || matches!(task.state, TaskState::Completed | TaskState::Cancelled)
             || task.waits_for_place()
             || self.is_blocked(id).await?
         {

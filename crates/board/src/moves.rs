@@ -274,6 +274,7 @@ impl Work {
             moment: EntryMoment::Move,
             options: target.options,
             superseded,
+            by_workflow: false,
         };
         self.enter(task, step, entry).await
     }

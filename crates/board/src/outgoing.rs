@@ -122,8 +122,10 @@ impl Work {
                 None => None,
             };
             let steps = store::workflows::steps(&mut self.tx, task.workflow_id).await?;
-            let needs_signal = find_step(&steps, task.workflow_step_id)
-                .is_some_and(|step| step.auto_advance_requires_signal);
+            // The signal is the main session's to give: a helper does not know how far the others are.
+            let needs_signal = session.is_primary
+                && find_step(&steps, task.workflow_step_id)
+                    .is_some_and(|step| step.auto_advance_requires_signal);
             let profile = profile_of(&mut self.tx, task, session).await?;
             blocks.push(
                 FirstTurn {

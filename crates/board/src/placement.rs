@@ -222,6 +222,23 @@ impl Work {
         Ok(())
     }
 
+    /// A card that is over waits for no place, and what its step asked for meanwhile is not done any more. Words of people and
+    /// peers stay: whoever sent them wants an answer.
+    pub(crate) async fn give_up_waiting(&mut self, task: &mut Task) -> Result<()> {
+        if task.waits_for_place() {
+            task.wip_admitted = true;
+            task.queued_for_step_id = None;
+            task.queued_at = None;
+            self.save_task(task).await?;
+            self.task_event(task).await?;
+            self.dispatch_what_waits(task).await?;
+        }
+        for session in store::queue::drop_workflow(&mut self.tx, task.id).await? {
+            self.queue_event(task.id, session).await?;
+        }
+        Ok(())
+    }
+
     /// A card no longer takes its place.
     pub(crate) fn free_place(&mut self, task: &Task) {
         if task.takes_place() {

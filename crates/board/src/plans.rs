@@ -53,6 +53,7 @@ impl Board {
             session_id: session.id,
         };
         store::plans::set_implementation(&mut work.tx, task.id, &mark).await?;
+        work.plan_event(&task).await?;
         work.commit().await?;
         Ok(outcome)
     }

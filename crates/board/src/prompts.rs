@@ -225,7 +225,7 @@ impl Work {
     }
 
     /// Puts a prompt into a session's queue and sees to its delivery. The capacity does not count questions and answers, nor
-    /// does it hold up what supersedes a question, or what a step of the workflow sends: at most one prompt a step.
+    /// does it hold up what supersedes a question, or what a step of the workflow sends, each of whose few actions waits once.
     pub(crate) async fn admit(
         &mut self,
         task: &Task,

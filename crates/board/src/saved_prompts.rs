@@ -23,9 +23,10 @@ impl Board {
         actor.require_operator()?;
         let content = check_text(content)?;
         let mut work = self.begin().await?;
-        let known = store::saved_prompts::list(&mut work.tx).await?;
-        let before = known.iter().find(|prompt| prompt.name == *name);
-        if before.is_none() && known.len() >= MAX_PROMPTS {
+        let same = store::saved_prompts::named(&mut work.tx, std::slice::from_ref(name)).await?;
+        let before = same.first();
+        let known = store::saved_prompts::count(&mut work.tx).await?;
+        if before.is_none() && usize::try_from(known).is_ok_and(|n| n >= MAX_PROMPTS) {
             return Err(Refusal::conflict(format!(
                 "{MAX_PROMPTS} prompts are saved already: delete one first"
             ))

@@ -102,6 +102,7 @@ impl Board {
             if !work.is_worked_on(&task, id).await? {
                 work.task(&mut task, TaskCommand::ParentStop).await?;
             }
+            Box::pin(work.work_left_done(&mut task, id)).await?;
             work.commit().await?;
         }
         Ok(stopped)

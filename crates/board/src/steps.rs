@@ -10,7 +10,7 @@ use domain::params::{CreateStep, UpdateStep};
 use domain::question::{MAX_CONTEXT, check_length};
 use domain::steps::{MAX_STEPS, changed, check_empty, check_order, placed, without_ways_to};
 use domain::time::Timestamp;
-use domain::workflow::{Step, Workflow, blank};
+use domain::workflow::{Step, StepEvents, Workflow, blank};
 use serde::{Deserialize, Serialize};
 use store::workflows::StepSignal;
 
@@ -205,11 +205,19 @@ impl Work {
             crate::prompts::check_size(prompt)?;
         }
         check_profile(&mut self.tx, change.agent_profile_id.flatten()).await?;
-        for action in change.events.iter().flat_map(|events| &events.on_enter) {
+        if let Some(events) = &change.events {
+            self.check_actions(events).await?;
+        }
+        Ok(changed(step, change, steps)?)
+    }
+
+    /// Refuses events that name a profile which there is not, or that say too much.
+    pub(crate) async fn check_actions(&mut self, events: &StepEvents) -> Result<()> {
+        for action in &events.on_enter {
             check_profile(&mut self.tx, action.agent_profile_id()).await?;
             crate::prompts::check_size(action.prompt().unwrap_or_default())?;
         }
-        Ok(changed(step, change, steps)?)
+        Ok(())
     }
 
     async fn put_in_place(

@@ -212,6 +212,7 @@ impl Board {
             work.task(&mut task, TaskCommand::Set(state)).await?;
             if state.is_terminal() {
                 work.stale_questions_of_child(task.id).await?;
+                work.give_up_waiting(&mut task).await?;
             }
         }
         let task = view(&mut work.tx, id).await?;

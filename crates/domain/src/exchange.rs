@@ -335,6 +335,13 @@ fn settled(
                 action["config"] = json!({"step_id": at(place)?});
             }
             if let Some(config) = action.get_mut("config").and_then(Value::as_object_mut)
+                && config.contains_key("agent_profile_id")
+            {
+                return Err(Refusal::validation(
+                    "events: an id means nothing elsewhere: name the profile as agent_profile, by agent and profile",
+                ));
+            }
+            if let Some(config) = action.get_mut("config").and_then(Value::as_object_mut)
                 && let Some(named) = config.remove("agent_profile")
             {
                 let named: ProfileName = serde_json::from_value(named).map_err(|error| {
@@ -482,6 +489,11 @@ mod tests {
                 "/workflows/0/steps/0/events",
                 json!({"on_enter": [{"type": "fly"}]}),
                 "events: unknown variant",
+            ),
+            (
+                "/workflows/0/steps/0/events",
+                json!({"on_enter": [{"type": "queue_run", "config": {"agent_profile_id": ProfileId::new(), "prompt": "x"}}]}),
+                "name the profile as agent_profile",
             ),
             (
                 "/workflows/0/steps/0/events",

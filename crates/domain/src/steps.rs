@@ -11,13 +11,15 @@ use crate::workflow::{CompleteAction, MoveAction, Step, StepEvents};
 pub const MAX_NAME: usize = 60;
 /// Most steps of a workflow: a board that nobody can look over helps nobody.
 pub const MAX_STEPS: usize = 50;
+/// Most actions of a step at one moment: each is carried out within the move of a card.
+pub const MAX_ACTIONS: usize = 10;
 /// Longest word for a colour.
 const MAX_COLOR: usize = 32;
 
 /// A step as a change makes it. `steps` are all of its workflow, itself among them. Its place is another matter: see [`placed`].
 ///
 /// Refused: an empty or long name, a colour that is no word, a negative number, a feeder of another workflow or in a circle, an
-/// event that leads to another workflow's step, a profile beside a configuration of sessions.
+/// event that leads to another workflow's step, more actions than [`MAX_ACTIONS`], a profile beside a configuration of sessions.
 pub fn changed(step: &Step, change: &UpdateStep, steps: &[Step]) -> Result<Step, Refusal> {
     let mut step = step.clone();
     if let Some(name) = &change.name {
@@ -101,6 +103,27 @@ fn check_color(color: &str) -> Result<String, Refusal> {
 
 /// Refuses events that lead to a step of another workflow: they would be ignored when their moment comes.
 fn check_events(events: &StepEvents, steps: &[Step]) -> Result<(), Refusal> {
+    let most = [
+        events.on_enter.len(),
+        events.on_turn_start.len(),
+        events.on_turn_complete.len(),
+        events.on_exit.len(),
+        events.on_children_completed.len(),
+    ];
+    if most.into_iter().any(|actions| actions > MAX_ACTIONS) {
+        return Err(Refusal::validation(format!(
+            "events: a step has at most {MAX_ACTIONS} actions at one moment"
+        )));
+    }
+    if events
+        .on_enter
+        .iter()
+        .any(|action| action.prompt().is_some_and(|words| words.contains('\0')))
+    {
+        return Err(Refusal::validation(
+            "events: prompt must not hold the character NUL",
+        ));
+    }
     let foreign = moves(events).any(|action| match action {
         MoveAction::MoveToStep { step_id } => !steps.iter().any(|step| step.id == *step_id),
         MoveAction::MoveToNext | MoveAction::MoveToPrevious => false,
@@ -253,6 +276,13 @@ mod tests {
             },
             UpdateStep {
                 pull_from_step_id: Some(Some(steps[0].id)),
+                ..UpdateStep::default()
+            },
+            UpdateStep {
+                events: Some(StepEvents {
+                    on_enter: vec![EnterAction::ClearDecisions; MAX_ACTIONS + 1],
+                    ..StepEvents::default()
+                }),
                 ..UpdateStep::default()
             },
             UpdateStep {

@@ -161,12 +161,13 @@ pub async fn delete_profile(tx: &mut Tx, id: ProfileId) -> Result<()> {
     Ok(())
 }
 
-/// What uses a profile. A step also uses one that an event of its names: an id is found in no other text by chance.
+/// What uses a profile. A step also uses one that an event of its names; within a text the quotes would
+/// be escaped.
 pub async fn profile_use(db: &mut Snapshot, id: ProfileId) -> Result<ProfileUse> {
     let row = sqlx::query(
         "select (select count(*) from sessions where agent_profile_id = $1) as sessions, \
          (select count(*) from tasks where agent_profile_id = $1) as tasks, \
-         (select count(*) from steps where agent_profile_id = $1 or events like '%' || $1 || '%') as steps, \
+         (select count(*) from steps where agent_profile_id = $1 or events like '%\"agent_profile_id\":\"' || $1 || '\"%') as steps, \
          (select count(*) from workflows where agent_profile_id = $1) as workflows",
     )
     .bind(id.to_string())

@@ -169,6 +169,23 @@ pub async fn purge_task(tx: &mut Tx, task: TaskId) -> Result<u64> {
     Ok(done.rows_affected())
 }
 
+/// Removes what steps asked of a task's sessions and no agent was sent: nobody works on the task any more. Gives the sessions
+/// that lost something.
+pub async fn drop_workflow(tx: &mut Tx, task: TaskId) -> Result<Vec<SessionId>> {
+    let mut lost: Vec<SessionId> = sqlx::query(
+        "delete from queued_messages where task_id = $1 and queued_by = 'workflow' and state = 'queued' returning session_id",
+    )
+    .bind(task.to_string())
+    .fetch_all(tx.connection())
+    .await?
+    .iter()
+    .map(|row| row.id("session_id"))
+    .collect::<Result<_>>()?;
+    lost.sort_unstable();
+    lost.dedup();
+    Ok(lost)
+}
+
 /// One prompt.
 pub async fn find(db: &mut Snapshot, id: PromptId) -> Result<Option<QueuedPrompt>> {
     sqlx::query(AssertSqlSafe(format!(

@@ -45,19 +45,34 @@ pub async fn delete(tx: &mut Tx, name: &PromptName) -> Result<bool> {
 /// All prompts by their names.
 pub async fn list(db: &mut Snapshot) -> Result<Vec<SavedPrompt>> {
     sqlx::query(AssertSqlSafe(format!(
-        "select {COLUMNS} from saved_prompts order by name"
+        "select {COLUMNS} from saved_prompts"
     )))
     .fetch_all(db.connection())
     .await?
     .iter()
     .map(read)
-    .collect()
+    .collect::<Result<_>>()
+    .map(sorted)
+}
+
+/// In one order everywhere: how an engine orders text is a matter of its collation.
+fn sorted(mut prompts: Vec<SavedPrompt>) -> Vec<SavedPrompt> {
+    prompts.sort_by(|one, other| one.name.cmp(&other.name));
+    prompts
+}
+
+/// How many prompts there are.
+pub async fn count(db: &mut Snapshot) -> Result<i64> {
+    sqlx::query("select count(*) as prompts from saved_prompts")
+        .fetch_one(db.connection())
+        .await?
+        .int("prompts")
 }
 
 /// Those of `names` that there are, by their names.
 pub async fn named(db: &mut Snapshot, names: &[PromptName]) -> Result<Vec<SavedPrompt>> {
     let sql = format!(
-        "select {COLUMNS} from saved_prompts where name in ({}) order by name",
+        "select {COLUMNS} from saved_prompts where name in ({})",
         places(1, names.len())
     );
     let mut query = sqlx::query(AssertSqlSafe(sql));
@@ -69,5 +84,6 @@ pub async fn named(db: &mut Snapshot, names: &[PromptName]) -> Result<Vec<SavedP
         .await?
         .iter()
         .map(read)
-        .collect()
+        .collect::<Result<_>>()
+        .map(sorted)
 }

@@ -332,6 +332,15 @@ pub async fn record_transition(tx: &mut Tx, transition: &StepTransition) -> Resu
     Ok(())
 }
 
+/// When a card last changed its step; nothing for one that is where it was made.
+pub async fn last_moved_at(db: &mut Snapshot, task: TaskId) -> Result<Option<Timestamp>> {
+    sqlx::query("select max(created_at) as moved_at from step_transitions where task_id = $1")
+        .bind(task.to_string())
+        .fetch_one(db.connection())
+        .await?
+        .opt_time("moved_at")
+}
+
 /// Whether the history has a move of this id.
 pub async fn was_done(db: &mut Snapshot, id: MoveId) -> Result<bool> {
     let row = sqlx::query("select count(*) as moves from step_transitions where move_id = $1")

@@ -220,11 +220,24 @@ impl ServerHandler for Connection {
         request: CustomRequest,
         _context: RequestContext<RoleServer>,
     ) -> Result<CustomResult, ErrorData> {
+        const OURS: [&str; 8] = [
+            "initialize",
+            "server/discover",
+            "tools/list",
+            "tasks/get",
+            "tasks/update",
+            "tasks/cancel",
+            "prompts/list",
+            "resources/list",
+        ];
         Err(match request.method.as_str() {
             "tools/call" => ErrorData::invalid_params(
                 "tools/call needs the name of a tool as text and, when there are arguments, an object of them",
                 None,
             ),
+            method if OURS.contains(&method) => {
+                ErrorData::invalid_params(format!("the parameters do not fit {method}"), None)
+            }
             _ => ErrorData::new(ErrorCode::METHOD_NOT_FOUND, request.method, None),
         })
     }

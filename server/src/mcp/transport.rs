@@ -21,7 +21,7 @@ use http::{HeaderMap, StatusCode};
 use rmcp::ServerHandler;
 use rmcp::transport::streamable_http_server::session::local::LocalSessionManager;
 use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
-use serde_json::json;
+use serde_json::{Value, json};
 use std::collections::HashMap;
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -114,10 +114,15 @@ impl<H: ServerHandler> Half<H> {
         // From here on the client may be cut off: dropping this future says so too.
         let guard = gone.clone().drop_guard();
         request.extensions_mut().insert(Identity { actor, gone });
-        let is_json = is_json(request.headers());
+        let (request, sent) = match kept(request).await {
+            Ok(kept) => kept,
+            Err(refused) => return refused,
+        };
         let response = self.service.handle(request).await;
-        if is_json && response.status() == StatusCode::UNSUPPORTED_MEDIA_TYPE {
-            return unreadable();
+        if let Some(sent) = sent
+            && response.status() == StatusCode::UNSUPPORTED_MEDIA_TYPE
+        {
+            return unreadable(&sent);
         }
         self.note_owner(actor, response.headers()).await;
         response.map(|body| {
@@ -156,13 +161,49 @@ fn is_json(headers: &HeaderMap) -> bool {
         .is_some_and(|kind| kind.trim().eq_ignore_ascii_case("application/json"))
 }
 
+/// A request with its body read, and the body once more when it is to be a message in JSON. The SDK reads it whole too.
+async fn kept(request: Request) -> Result<(Request, Option<Bytes>), Response> {
+    if !is_json(request.headers()) {
+        return Ok((request, None));
+    }
+    let (parts, body) = request.into_parts();
+    match axum::body::to_bytes(body, BODY_LIMIT).await {
+        Ok(sent) => Ok((
+            Request::from_parts(parts, Body::from(sent.clone())),
+            Some(sent),
+        )),
+        Err(_) => Err((
+            StatusCode::PAYLOAD_TOO_LARGE,
+            format!("a message may have {BODY_LIMIT} bytes"),
+        )
+            .into_response()),
+    }
+}
+
 /// JSON-RPC's answer to what is no JSON, or no message.
-fn unreadable() -> Response {
-    let error = json!({
-        "code": -32700,
-        "message": "the body cannot be read: it must be one JSON-RPC message in UTF-8, without lone surrogates",
-    });
-    let body = json!({"jsonrpc": "2.0", "id": null, "error": error});
+fn unreadable(sent: &[u8]) -> Response {
+    let (id, error) = match serde_json::from_slice::<Value>(sent) {
+        Err(_) => (
+            Value::Null,
+            json!({
+                "code": -32700,
+                "message": "the body cannot be read: it must be JSON in UTF-8, without lone surrogates",
+            }),
+        ),
+        Ok(message) => {
+            let id = message
+                .get("id")
+                .filter(|id| id.is_string() || id.is_number());
+            (
+                id.cloned().unwrap_or_default(),
+                json!({
+                    "code": -32600,
+                    "message": "the body is no message: it must be one object of JSON-RPC 2.0 with a method, and params that are an object",
+                }),
+            )
+        }
+    };
+    let body = json!({"jsonrpc": "2.0", "id": id, "error": error});
     (StatusCode::BAD_REQUEST, axum::Json(body)).into_response()
 }
 

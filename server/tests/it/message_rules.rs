@@ -254,7 +254,7 @@ store::on_both_engines! {
             assert!(matches!(next, Next::Rest), "{next:?}");
         }
         let card = task(&app, done.task).await;
-        assert_eq!((&card["wip_admitted"], &card["state"]), (&json!(false), &json!("TODO")));
+        assert_eq!((&card["wip_admitted"], &card["state"]), (&json!(false), &json!("REVIEW")));
         app.post(&format!("/tasks/{}/archive", own.task), json!({})).await;
         assert_eq!(task(&app, done.task).await["wip_admitted"], true);
         assert_eq!(done.next_turn().await, "hello");

@@ -170,7 +170,7 @@ store::on_both_engines! {
         steps.change(&app, "In Progress", json!({"wip_limit": 1})).await;
         to(&app, agent.task, &steps.id("In Progress")).await;
         let waits = task(&app, agent.task).await;
-        assert_eq!((&waits["wip_admitted"], &waits["state"]), (&json!(false), &json!("TODO")));
+        assert_eq!((&waits["wip_admitted"], &waits["state"]), (&json!(false), &json!("REVIEW")));
         app.post(&format!("/tasks/{holder}/archive"), json!({})).await;
         assert_eq!(task(&app, agent.task).await["wip_admitted"], true);
         // Where nothing is started it lies as it is.

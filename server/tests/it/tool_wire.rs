@@ -144,7 +144,6 @@ async fn what_cannot_be_read_is_said_in_json_rpc() {
     for body in [
         r#"{"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "\ud800"}}"#,
         r#"{"jsonrpc": "2.0","#,
-        "[]",
         "",
     ] {
         let request = app
@@ -156,6 +155,25 @@ async fn what_cannot_be_read_is_said_in_json_rpc() {
         let reply = Reply::read(request).await;
         assert_eq!(reply.status, 400, "{body}: {}", reply.json);
         assert_eq!(reply.json["error"]["code"], -32700, "{body}");
+    }
+    for (body, id) in [
+        (json!([]), Value::Null),
+        (json!({}), Value::Null),
+        (
+            json!({"jsonrpc": "1.0", "id": 5, "method": "ping"}),
+            json!(5),
+        ),
+        (
+            json!({"jsonrpc": "2.0", "id": "a", "method": "tools/list", "params": []}),
+            json!("a"),
+        ),
+    ] {
+        let (status, _, answer) = post(&app, &token, &[], &body).await;
+        assert_eq!(
+            (status, &answer[0]["error"]["code"], &answer[0]["id"]),
+            (400, &json!(-32600), &id),
+            "{body}"
+        );
     }
     let (_, session, _) = post(&app, &token, &[], &initialize("2025-06-18")).await;
     let session = session.expect("a session");

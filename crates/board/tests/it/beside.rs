@@ -2,7 +2,7 @@
 
 use crate::puppet::Puppet;
 use crate::world::{World, prompted, refused};
-use board::Actor;
+use board::{Actor, TurnOutcome};
 use domain::document::Decision;
 use domain::error::ErrorCode;
 use domain::ids::{ProfileId, TaskId};
@@ -227,5 +227,123 @@ store::on_both_engines! {
         world.run().await;
         assert!(helper.is_in_turn());
         assert_eq!(worker.step().await, "Review");
+    }
+
+    async fn what_others_completed_moves_the_card_when_a_helper_does_not_end_well(db: TestDb) {
+        let world = World::new(db).await;
+        for how in ["stopped", "cancelled", "failed"] {
+            let worker = world.working("Task").await;
+            let helper = helper(&world, &worker).await;
+            worker.end_turn().await;
+            world.run().await;
+            assert_eq!(worker.step().await, "In Progress", "{how}: the helper is still at work");
+            match how {
+                "stopped" => drop(world.board().session_stop(&OPERATOR, helper.session).await.unwrap()),
+                "cancelled" => helper.end_turn_with(TurnOutcome::Cancelled).await,
+                _ => helper.end_turn_with(TurnOutcome::Failed("no words left".to_owned())).await,
+            }
+            world.run().await;
+            assert_eq!(worker.step().await, "Review", "{how}");
+        }
+        // When the worker itself does not end well, a helper's end is not the end of the work.
+        let worker = world.working("Task").await;
+        helper(&world, &worker).await.end_turn().await;
+        worker.end_turn_with(TurnOutcome::Failed("no words left".to_owned())).await;
+        world.run().await;
+        assert_eq!(worker.step().await, "In Progress");
+    }
+
+    async fn a_turn_counts_for_the_step_that_it_began_in(db: TestDb) {
+        let world = World::new(db).await;
+        let worker = world.resting("Task").await;
+        let helper = helper(&world, &worker).await;
+        assert_eq!(worker.step().await, "In Progress");
+        to(&world, worker.task, "Backlog").await;
+        helper.end_turn().await;
+        world.run().await;
+        assert_eq!(worker.step().await, "Backlog");
+    }
+
+    async fn a_helpers_signal_does_not_move_a_card_whose_worker_is_at_work(db: TestDb) {
+        let world = World::new(db).await;
+        let signals = UpdateStep { auto_advance_requires_signal: Some(true), ..UpdateStep::default() };
+        world.board().step_update(&OPERATOR, world.step("In Progress"), signals).await.unwrap();
+        let worker = world.working("Task").await;
+        let helper = helper(&world, &worker).await;
+        assert!(worker.last_heard().hidden().contains("step_complete_kandev as your last action"));
+        assert!(!helper.last_heard().hidden().contains("step_complete_kandev as your last action"));
+        world.board().step_complete(&helper.actor(), "Reviewed.", None, None).await.unwrap();
+        helper.end_turn().await;
+        world.run().await;
+        assert_eq!(worker.step().await, "In Progress");
+        world.board().step_complete(&worker.actor(), "Done.", None, None).await.unwrap();
+        worker.end_turn().await;
+        world.run().await;
+        assert_eq!(worker.step().await, "Review");
+    }
+
+    async fn what_is_said_to_a_task_goes_to_its_own_agent_though_a_reviewer_came_first(db: TestDb) {
+        let world = World::new(db).await;
+        let other = another_profile(&world).await;
+        enters(&world, "Review", vec![EnterAction::RunCodeReview(run(Some(other), None))]).await;
+        let card = CreateTask { start_agent: Some(false), ..prompted("Task") };
+        let task = world.create(card).await.unwrap().task.id;
+        to(&world, task, "Review").await;
+        let reviewer = called(&world, task, "Code review").await.remove(0);
+        assert_eq!(reviewer.texts().len(), 1);
+        world.board().prompt_task(&OPERATOR, task, "For the worker.", None).await.unwrap();
+        world.run().await;
+        let worker = world.primary(task).await;
+        assert_eq!((worker.view().await.agent_profile_id, worker.texts()), (world.profile, vec!["For the worker.".to_owned()]));
+        reviewer.end_turn().await;
+        to(&world, task, "Backlog").await;
+        to(&world, task, "Review").await;
+        assert_eq!(called(&world, task, "Code review").await.len(), 1, "the same reviewer reads it again");
+    }
+
+    async fn what_cannot_be_started_beside_is_said_on_the_card(db: TestDb) {
+        let world = World::new(db).await;
+        let board = world.board();
+        enters(&world, "Review", vec![EnterAction::QueueRun(QueuedRun::default())]).await;
+        let silent = CreateTask { title: "Silent".to_owned(), start_agent: Some(false), ..CreateTask::default() };
+        let silent = world.create(silent).await.unwrap().task.id;
+        to(&world, silent, "Review").await;
+        assert!(called(&world, silent, "Review").await.is_empty(), "no session without words");
+        let said = board.task_get(&OPERATOR, silent).await.unwrap().workflow_notice.unwrap_or_default();
+        assert!(said.contains("what to do"), "{said}");
+
+        let repeated = "{{task_prompt}} ".repeat(20);
+        enters(&world, "Review", vec![EnterAction::QueueRun(run(None, Some(&repeated)))]).await;
+        let long = CreateTask { description: "x".repeat(100_000), start_agent: Some(false), ..prompted("Long") };
+        let long = world.create(long).await.unwrap().task.id;
+        to(&world, long, "Review").await;
+        let said = board.task_get(&OPERATOR, long).await.unwrap().workflow_notice.unwrap_or_default();
+        assert!(said.contains("bytes"), "{said}");
+
+        enters(&world, "Review", vec![EnterAction::RunCodeReview(QueuedRun::default())]).await;
+        let letter = CreateTask { purpose: Some(Purpose::Office), start_agent: Some(false), ..prompted("Letter") };
+        let letter = world.create(letter).await.unwrap().task.id;
+        to(&world, letter, "Review").await;
+        let said = board.task_get(&OPERATOR, letter).await.unwrap().workflow_notice.unwrap_or_default();
+        assert!(said.contains("Code review"), "{said}");
+    }
+
+    async fn what_a_step_asked_for_is_not_done_for_a_task_that_was_ended(db: TestDb) {
+        let world = World::new(db).await;
+        enters(&world, "Review", vec![
+            EnterAction::QueueRun(run(None, Some("One."))),
+            EnterAction::QueueRun(run(None, Some("Two."))),
+        ]).await;
+        let worker = world.working("Task").await;
+        worker.end_turn().await;
+        world.run().await;
+        let runs = called(&world, worker.task, "Review").await.remove(0);
+        assert_eq!(runs.waiting().await, ["Two."]);
+        let done = domain::params::UpdateTask { state: Some("done".to_owned()), ..domain::params::UpdateTask::default() };
+        world.board().task_update(&OPERATOR, worker.task, done).await.unwrap();
+        runs.end_turn().await;
+        world.run().await;
+        assert_eq!((runs.texts().len(), runs.waiting().await.len()), (1, 0));
+        assert_eq!(worker.card().await.state, domain::task::TaskState::Completed);
     }
 }

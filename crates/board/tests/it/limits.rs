@@ -452,6 +452,76 @@ store::on_both_engines! {
         assert!(!move_to(&world, next, "In Progress").await.wip_admitted);
     }
 
+    // Task-domain 1.14: however a card comes back to work, the step's limit holds.
+    async fn cards_that_are_over_come_back_one_by_one(db: TestDb) {
+        let world = limited(db, 1).await;
+        let mut cards = Vec::new();
+        for title in ["One", "Two", "Three"] {
+            let card = world.resting(title).await;
+            set(&world, card.task, "done").await;
+            cards.push(card);
+        }
+        for card in &cards[..2] {
+            move_to(&world, card.task, "In Progress").await;
+        }
+        cards[2].operator_says("Once more.").await;
+        let mut order = Vec::new();
+        for _ in 0..3 {
+            world.run().await;
+            let mut at_work = Vec::new();
+            for card in &cards {
+                if card.is_in_turn() {
+                    at_work.push(card);
+                }
+            }
+            let [one] = &at_work[..] else { panic!("{} cards are worked on in one place", at_work.len()) };
+            order.push(one.task);
+            one.end_turn().await;
+        }
+        order.sort_unstable();
+        order.dedup();
+        assert_eq!(order.len(), 3, "each came to its turn");
+        world.assert_heard_once();
+    }
+
+    async fn a_card_that_is_ended_while_it_waits_does_not_wait_any_more(db: TestDb) {
+        let world = limited(db, 1).await;
+        let waits = world.resting("Waits").await;
+        let holder = world.working("Holder").await;
+        move_to(&world, waits.task, "In Progress").await;
+        set(&world, waits.task, "done").await;
+        assert!(waits.card().await.wip_admitted);
+        waits.operator_says("Once more.").await;
+        world.run().await;
+        assert!(!waits.is_in_turn(), "there is no place");
+        holder.end_turn().await;
+        world.run().await;
+        assert_eq!(waits.last_heard().text, "Once more.");
+        assert!(waits.is_in_turn());
+    }
+
+    async fn nothing_is_started_beside_a_card_that_waits_for_its_place(db: TestDb) {
+        let world = limited(db, 1).await;
+        let start = EnterAction::AutoStartAgent;
+        let beside = EnterAction::QueueRun(domain::workflow::QueuedRun { agent_profile_id: None, prompt: Some("Test.".to_owned()) });
+        let events = StepEvents { on_enter: vec![start, beside], on_turn_complete: vec![MoveAction::MoveToNext.into()], ..StepEvents::default() };
+        let params = UpdateStep { events: Some(events), ..UpdateStep::default() };
+        let done = world.resting("Done").await;
+        set(&world, done.task, "done").await;
+        world.board().step_update(&OPERATOR, world.step("In Progress"), params).await.unwrap();
+        let holder = idle(&world, "Holder").await;
+        move_to(&world, holder, "In Progress").await;
+        world.run().await;
+        move_to(&world, done.task, "In Progress").await;
+        world.run().await;
+        let sessions = async |task| world.board().session_list(&OPERATOR, task).await.unwrap().len();
+        assert_eq!((sessions(holder).await, sessions(done.task).await), (2, 1));
+        world.board().task_archive(&OPERATOR, holder).await.unwrap();
+        world.run().await;
+        assert_eq!(sessions(done.task).await, 2);
+        assert!(done.is_in_turn());
+    }
+
     async fn steps_are_changed_by_the_operator_and_by_the_rules(db: TestDb) {
         let world = World::new(db).await;
         let board = world.board();

@@ -86,7 +86,7 @@ pub struct Implementation {
     pub started_at: Timestamp,
     /// Who.
     pub started_by: PlanAuthorKind,
-    /// The session that was told.
+    /// The session that worked on the task then. The step in which the turn begins may choose another one.
     pub session_id: SessionId,
 }
 

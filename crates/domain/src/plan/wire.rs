@@ -108,7 +108,7 @@ pub struct PlanView {
     /// Who asked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub implementation_started_by: Option<PlanAuthorKind>,
-    /// The session that was told.
+    /// The session that worked on the task then; the step in which the turn begins may choose another one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub implementation_started_session_id: Option<SessionId>,
     /// Exactly what was written.

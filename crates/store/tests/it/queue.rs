@@ -7,8 +7,8 @@ use domain::queue::{Lane, QueuedBy, QueuedPrompt, QueuedState};
 use serde_json::json;
 use store::Store;
 use store::queue::{
-    clear, delete, find, hand_over, insert, list, list_by_task, mark_attempted, purge_task,
-    put_back, put_first, set_content, set_place,
+    clear, delete, drop_workflow, find, hand_over, insert, list, list_by_task, mark_attempted,
+    purge_task, put_back, put_first, set_content, set_place,
 };
 
 async fn stored(store: &Store, id: PromptId) -> Option<QueuedPrompt> {
@@ -219,5 +219,32 @@ store::on_both_engines! {
         assert_eq!(order(&db.store, session.id).await, [sent, pinned, answers]);
         assert_eq!(order(&db.store, other.id).await, [urgent, first, one, asks, two], "behind what was there, in order");
         assert_eq!(moved().await, 0);
+    }
+
+    async fn what_steps_asked_for_goes_and_what_people_said_or_an_agent_may_have_stays(db: TestDb) {
+        let world = World::new(&db).await;
+        let (task, other) = (world.add_task().await, world.add_task().await);
+        let (session, elsewhere) = (world.add_session(&task).await, world.add_session(&other).await);
+        let by = |prompt: QueuedPrompt, queued_by| QueuedPrompt { queued_by, ..prompt };
+        let asked = by(prompt(&session, Lane::Normal), QueuedBy::Workflow);
+        let open = world.put_turn(turn(&session)).await;
+        let attempted = by(prompt(&session, Lane::Normal), QueuedBy::Workflow);
+        let sent = QueuedPrompt { turn_id: Some(open.id), ..attempted.clone() };
+        let said = by(prompt(&session, Lane::Normal), QueuedBy::User);
+        let foreign = by(prompt(&elsewhere, Lane::Normal), QueuedBy::Workflow);
+        write(&db.store, async |tx| {
+            for row in [&asked, &attempted, &said, &foreign] {
+                insert(tx, row).await?;
+            }
+            mark_attempted(tx, &sent).await
+        })
+        .await
+        .unwrap();
+        for lost in [vec![session.id], Vec::new()] {
+            assert_eq!(write(&db.store, async |tx| drop_workflow(tx, task.id).await).await.unwrap(), lost);
+        }
+        let left = read(&db.store, async |db| list(db, session.id).await).await;
+        assert_eq!(left.iter().map(|row| row.id).collect::<Vec<_>>(), [attempted.id, said.id]);
+        assert_eq!(read(&db.store, async |db| list(db, elsewhere.id).await).await.len(), 1);
     }
 }

@@ -1,6 +1,6 @@
 use crate::world::{UNICODE, at, read, write};
 use domain::saved_prompt::{PromptName, SavedPrompt};
-use store::saved_prompts::{delete, list, named, put};
+use store::saved_prompts::{count, delete, list, named, put};
 
 fn prompt(name: &str, content: &str, n: i64) -> SavedPrompt {
     SavedPrompt {
@@ -34,5 +34,6 @@ store::on_both_engines! {
             assert_eq!(deleted, there);
         }
         assert_eq!(read(store, async |db| list(db).await).await.len(), 2);
+        assert_eq!(read(store, async |db| count(db).await).await, 2);
     }
 }

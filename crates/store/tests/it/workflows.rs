@@ -10,7 +10,8 @@ use std::slice::from_ref;
 use store::workflows::{
     StepSignal, StepTransition, automatic_moves_since, cards, cards_of_step, clear_signals,
     clear_start, delete, delete_step, fed_by, find, find_step, insert, insert_signal, insert_step,
-    list, place, place_steps, record_transition, signal, steps, update, update_step, was_done,
+    last_moved_at, list, place, place_steps, record_transition, signal, steps, update, update_step,
+    was_done,
 };
 
 store::on_both_engines! {
@@ -192,6 +193,8 @@ store::on_both_engines! {
         assert!(done().await);
         assert_unique(write(&db.store, async |tx| record_transition(tx, &transition).await).await);
         // Moves without an id are as many as there are.
+        let moved_at = async |task| read(&db.store, async |db| last_moved_at(db, task).await).await;
+        assert_eq!((moved_at(transition.task_id).await, moved_at(domain::ids::TaskId::new()).await), (Some(transition.at), None));
         let unnamed = StepTransition { move_id: None, ..transition };
         for _ in 0..2 {
             write(&db.store, async |tx| record_transition(tx, &unnamed).await).await.unwrap();
