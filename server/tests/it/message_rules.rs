@@ -311,7 +311,6 @@ store::on_both_engines! {
         assert_eq!(waits(&app, child.task).await, 2);
     }
 
-    // The operator's own messages, in the manner of `message_task_kandev`.
     async fn a_chain_of_replies_ends_at_the_limit_and_says_why(db: TestDb) {
         let url = db.url().to_owned();
         let app = TestApp::configured(server::serve::Variation::default(), |config| {
@@ -438,6 +437,7 @@ store::on_both_engines! {
         assert_eq!((&queue["count"], &queue["max"]), (&json!(25), &json!(0)));
     }
 
+    // The operator's own messages, in the manner of `message_task_kandev`.
     async fn an_operators_message_that_is_sent_again_under_its_key_is_queued_once(db: TestDb) {
         let app = TestApp::on(&db).await;
         let busy = Agent::launch(&app, app.started_task("Busy").await).await;
