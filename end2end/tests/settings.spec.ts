@@ -18,6 +18,8 @@ async function answered(request: APIRequestContext, url: string, token: string):
 }
 
 test("a token is made, shown once, and refused once it is revoked", async ({ page, server, request }) => {
+  // Three looks at every width and with axe, in both themes: on a busy machine more than the usual minute.
+  test.slow();
   await page.goto("/");
   await hydrated(page);
   await page.getByRole("link", { name: "Settings" }).click();
