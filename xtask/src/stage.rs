@@ -6,6 +6,7 @@
 
 use std::io::{IsTerminal, Read, Write};
 use std::process::Command;
+use std::sync::Mutex;
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
@@ -17,6 +18,16 @@ use crate::project;
 const HEARTBEAT: Duration = Duration::from_secs(30);
 /// Lines of a failed step that are shown where its output was kept back.
 const TAIL_LINES: usize = 60;
+
+/// What failed so far, to be said once more at the end.
+static FAILED: Mutex<Vec<Failed>> = Mutex::new(Vec::new());
+
+/// A step whose command failed.
+struct Failed {
+    name: String,
+    /// The last lines that it printed.
+    tail: String,
+}
 
 /// How a command ended.
 pub(crate) struct Ended {
@@ -91,11 +102,14 @@ pub(crate) fn run(name: &str, command: &mut Command) -> Result<Ended> {
     let text = without_colours(&String::from_utf8_lossy(&output));
     keep_log(name, &text)?;
     finish(name, started.elapsed(), status.success());
-    if !status.success() && !terminal {
+    if !status.success() {
         let lines: Vec<_> = text.lines().collect();
-        for line in &lines[lines.len().saturating_sub(TAIL_LINES)..] {
-            println!("  │ {line}");
+        let tail = lines[lines.len().saturating_sub(TAIL_LINES)..].join("\n  │ ");
+        if !terminal {
+            println!("  │ {tail}");
         }
+        let name = name.to_owned();
+        failed().push(Failed { name, tail });
     }
     Ok(Ended {
         success: status.success(),
@@ -113,6 +127,20 @@ pub(crate) fn must(name: &str, command: &mut Command) -> Result<String> {
         );
     }
     Ok(ended.text)
+}
+
+/// Prints the last lines of each step that failed once more: the output of a long run is often seen from its end only.
+pub(crate) fn say_what_failed() {
+    for Failed { name, tail } in failed().drain(..) {
+        println!("\n✗ {name}, whole in {}", log_file(&name).display());
+        println!("  │ {tail}");
+    }
+}
+
+fn failed() -> std::sync::MutexGuard<'static, Vec<Failed>> {
+    FAILED
+        .lock()
+        .unwrap_or_else(std::sync::PoisonError::into_inner)
 }
 
 /// Does `work` as the step `name`.

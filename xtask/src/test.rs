@@ -62,8 +62,9 @@ impl Run {
         self.stage(name, || work().map(|()| Counts::PASSED))
     }
 
-    /// Prints the table of stages and the closing line.
+    /// Prints what failed, the table of stages and the closing line.
     fn close(self) -> Result<()> {
+        stage::say_what_failed();
         let mut sum = Counts::default();
         println!("\n{:<24} {:>8}", "stage", "minutes");
         for stage in &self.stages {

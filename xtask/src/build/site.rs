@@ -171,6 +171,9 @@ fn replace(text: &mut String, old: &str, new: &str) -> Result<()> {
     Ok(())
 }
 
+/// Bytes from which the compression of a file is a step of its own.
+const WORTH_A_LINE: usize = 100_000;
+
 /// The folder of files with hashes in their names.
 struct Package {
     folder: PathBuf,
@@ -193,10 +196,16 @@ impl Package {
         };
         if self.compress {
             if is_new || !gzip.exists() || !brotli.exists() {
-                stage::work(&format!("compress {}", name.display()), || {
+                let forms = || {
                     files::write_if_changed(&gzip, &gzipped(bytes)?)?;
                     files::write_if_changed(&brotli, &brotlied(bytes)?)
-                })?;
+                };
+                // The many small modules take no time and would only hide what does.
+                if bytes.len() < WORTH_A_LINE {
+                    forms()?;
+                } else {
+                    stage::work(&format!("compress {}", name.display()), forms)?;
+                }
             }
             size.gzip = usize::try_from(std::fs::metadata(&gzip)?.len())?;
             size.brotli = usize::try_from(std::fs::metadata(&brotli)?.len())?;
