@@ -220,8 +220,8 @@ impl ServerHandler for Connection {
         request: CustomRequest,
         _context: RequestContext<RoleServer>,
     ) -> Result<CustomResult, ErrorData> {
-        const OURS: [&str; 8] = [
-            "initialize",
+        // Without `initialize`: where it is a method at all it comes before everything else, and not to here.
+        const OURS: [&str; 7] = [
             "server/discover",
             "tools/list",
             "tasks/get",
