@@ -2,7 +2,7 @@
 //!
 //! | Module | For |
 //! |---|---|
-//! | [`config`], [`public_url`], [`cli`] | what may be set, and the subcommands |
+//! | [`config`], `environment`, [`public_url`], [`cli`] | what may be set, and the subcommands |
 //! | [`names`] | the names under which the server answers |
 //! | [`serve`] | starting everything in order and stopping it in order |
 //! | [`http`] | the JSON API, health, and what guards everything that is reached over HTTP |
@@ -28,6 +28,7 @@ pub mod config;
 pub mod data_dir;
 pub mod delivery;
 pub mod diagnostics;
+mod environment;
 pub mod error;
 pub mod feed;
 pub mod http;

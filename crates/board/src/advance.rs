@@ -145,14 +145,25 @@ impl Work {
             return Ok(());
         }
         store::workflows::clear_signals(&mut self.tx, session.id).await?;
+        let options = handoff.map(EntryOptions::handing_over);
+        self.complete_step(task, step, session.id, options).await
+    }
+
+    /// What the end of a step's work leads to, as a session brought it about; `options` are what it hands over.
+    async fn complete_step(
+        &mut self,
+        task: &mut Task,
+        step: &Step,
+        by: SessionId,
+        options: Option<EntryOptions>,
+    ) -> Result<()> {
         if step.ends_plan_on_complete() {
-            self.end_planning(session.id).await?;
+            self.end_planning(by).await?;
         }
         let from = task.workflow_step_id;
         let entered = self
-            .move_by_workflow(task, TurnMoment::Complete, Some(session.id))
+            .move_by_workflow(task, TurnMoment::Complete, Some(by))
             .await?;
-        let options = handoff.map(EntryOptions::handing_over);
         match entered {
             Some(step) => {
                 let entry = Entry {
@@ -173,14 +184,14 @@ impl Work {
     /// A session that was at work beside the primary one has come to rest without an end that counts. What the others completed in
     /// this step moves the card now, if it waited for that session alone. When the primary one ends so, its work is not done.
     pub(crate) async fn work_left_done(&mut self, task: &mut Task, rests: SessionId) -> Result<()> {
-        let steps = store::workflows::steps(&mut self.tx, task.workflow_id).await?;
-        let Some(step) = find_step(&steps, task.workflow_step_id) else {
+        if load_session(&mut self.tx, rests).await?.is_primary {
+            return Ok(());
+        }
+        let Some(step) = self.step_of(task).await? else {
             return Ok(());
         };
         let waits = store::questions::pending_of_child(&mut self.tx, task.id).await?;
-        let beside = load_session(&mut self.tx, rests).await?;
-        if beside.is_primary
-            || step.auto_advance_requires_signal
+        if step.auto_advance_requires_signal
             || task.archived_at.is_some()
             || task.waits_for_place()
             || !waits.is_empty()
@@ -204,17 +215,10 @@ impl Work {
                 done = Some(session.id);
             }
         }
-        let Some(done) = done else { return Ok(()) };
-        if step.ends_plan_on_complete() {
-            self.end_planning(done).await?;
+        match done {
+            Some(done) => self.complete_step(task, &step, done, None).await,
+            None => Ok(()),
         }
-        if let Some(step) = self
-            .move_by_workflow(task, TurnMoment::Complete, Some(done))
-            .await?
-        {
-            self.enter(task, &step, Entry::by_workflow()).await?;
-        }
-        Ok(())
     }
 
     /// Whether another session of the task than `except` is at work, or has something to do as soon as its agent is asked.

@@ -9,7 +9,6 @@ use crate::transition::Work;
 use crate::{BoardError, Result};
 use domain::context::CODE_REVIEW;
 use domain::digest::sha256_hex;
-use domain::error::Refusal;
 use domain::ids::ProfileId;
 use domain::queue::QueuedBy;
 use domain::session::Session;
@@ -28,10 +27,7 @@ impl Work {
         for action in &step.events.on_enter {
             match action {
                 EnterAction::QueueRun(run) => {
-                    let words = match &run.prompt {
-                        Some(words) => words,
-                        None => &step.prompt,
-                    };
+                    let words = run.prompt.as_deref().unwrap_or(&step.prompt);
                     let words = self.words_for(task, step, words).await?;
                     self.run_in_own_session(task, step, run, &step.name, &words)
                         .await?;
@@ -112,39 +108,21 @@ impl Work {
         });
         let session = match earlier {
             Some(session) => session,
-            None => match self.session_beside(task, profile, name).await? {
-                Ok(session) => session,
-                Err(refusal) => {
+            None => match self.another_session(task, profile).await {
+                Ok(mut session) => {
+                    session.name = Some(name.to_owned());
+                    self.save_session(&mut session).await?;
+                    session
+                }
+                Err(BoardError::Refused(refusal)) => {
                     return self
                         .say_not_started(task, step, name, &refusal.message)
                         .await;
                 }
+                Err(other) => return Err(other),
             },
         };
         self.queue_run(task, step, session, words).await
-    }
-
-    async fn session_beside(
-        &mut self,
-        task: &Task,
-        profile: ProfileId,
-        name: &str,
-    ) -> Result<std::result::Result<Session, Refusal>> {
-        let made = match task.autopilot {
-            true => match self.check_autopilot(profile).await {
-                Ok(()) => self.new_session(task, profile).await,
-                Err(error) => Err(error),
-            },
-            false => self.new_session(task, profile).await,
-        };
-        let mut session = match made {
-            Ok(session) => session,
-            Err(BoardError::Refused(refusal)) => return Ok(Err(refusal)),
-            Err(other) => return Err(other),
-        };
-        session.name = Some(name.to_owned());
-        self.save_session(&mut session).await?;
-        Ok(Ok(session))
     }
 
     /// The newest live session of each agent; the task's own is left out when the step starts it anyway.

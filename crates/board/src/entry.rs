@@ -64,29 +64,35 @@ impl Work {
         {
             self.task_event(task).await?;
         }
-        // A turn begins already: there is nothing to start.
+        // A turn that begins already leaves nothing to start, and what is over is taken up by somebody's wish alone.
         let over = task.state.is_terminal();
         let starts = entry.moment != EntryMoment::TurnStart
             && step.starts_something()
             && !(over && (entry.by_workflow || !step.auto_starts()));
+        if !starts {
+            return self.prepare_main(task, step).await;
+        }
         let launch = store::launches::find(&mut self.tx, task.id).await?;
-        if starts && self.is_blocked(task.id).await? {
+        if self.is_blocked(task.id).await? {
             return self.enter_later(task, step, entry.options, launch).await;
         }
-        if starts && step.auto_starts() {
+        if step.auto_starts() {
             self.start_agent(task, step, entry, launch).await?;
             if task.waits_for_place() {
                 // It enters when it has one.
                 return Ok(());
             }
         } else {
-            let sessions = store::sessions::list(&mut self.tx, task.id).await?;
-            if let Some(session) = target_session(&sessions) {
-                self.prepare(session.clone(), step, false).await?;
-            }
+            self.prepare_main(task, step).await?;
         }
-        if starts {
-            self.run_beside(task, step).await?;
+        self.run_beside(task, step).await
+    }
+
+    /// What the step does to the session that prompts to the task go to, where it starts nothing in it.
+    async fn prepare_main(&mut self, task: &Task, step: &Step) -> Result<()> {
+        let sessions = store::sessions::list(&mut self.tx, task.id).await?;
+        if let Some(session) = target_session(&sessions) {
+            self.prepare(session.clone(), step, false).await?;
         }
         Ok(())
     }

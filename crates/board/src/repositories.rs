@@ -200,8 +200,8 @@ impl Work {
                     repository_url: Some(url),
                     ..CreateRepository::default()
                 };
-                let hosts = self.settings.provider_hosts.clone();
-                let repository = make(workspace, &params, &hosts, self.now)?;
+                let hosts = &self.settings.provider_hosts;
+                let repository = make(workspace, &params, hosts, self.now)?;
                 self.add_repository(&repository).await?;
                 Ok(Some(repository))
             }

@@ -66,10 +66,7 @@ impl Board {
         let profile = work
             .spawn_profile(&target, spawner.as_ref().map(|(_, s)| s), params)
             .await?;
-        if target.autopilot {
-            work.check_autopilot(profile).await?;
-        }
-        let mut session = work.new_session(&target, profile).await?;
+        let mut session = work.another_session(&target, profile).await?;
         let route = spawner.map(|(sender, sender_session)| Route {
             sender,
             sender_session,
@@ -113,6 +110,18 @@ impl Board {
 }
 
 impl Work {
+    /// A session of a profile that was chosen beside the task's own: one of an autopilot task must be able to take the tools.
+    pub(crate) async fn another_session(
+        &mut self,
+        task: &Task,
+        profile: ProfileId,
+    ) -> Result<Session> {
+        if task.autopilot {
+            self.check_autopilot(profile).await?;
+        }
+        self.new_session(task, profile).await
+    }
+
     async fn check_spawn_by_agent(&mut self, target: &Task) -> Result<()> {
         check_target_task(target)?;
         if self.is_blocked(target.id).await? {

@@ -213,9 +213,9 @@ impl Work {
 
     /// Refuses events that name a profile which there is not, or that say too much.
     pub(crate) async fn check_actions(&mut self, events: &StepEvents) -> Result<()> {
-        for action in &events.on_enter {
-            check_profile(&mut self.tx, action.agent_profile_id()).await?;
-            crate::prompts::check_size(action.prompt().unwrap_or_default())?;
+        for beside in events.on_enter.iter().filter_map(|action| action.beside()) {
+            check_profile(&mut self.tx, beside.agent_profile_id).await?;
+            crate::prompts::check_size(beside.prompt.unwrap_or_default())?;
         }
         Ok(())
     }

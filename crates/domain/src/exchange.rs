@@ -334,20 +334,18 @@ fn settled(
                     })?;
                 action["config"] = json!({"step_id": at(place)?});
             }
-            if let Some(config) = action.get_mut("config").and_then(Value::as_object_mut)
-                && config.contains_key("agent_profile_id")
-            {
-                return Err(Refusal::validation(
-                    "events: an id means nothing elsewhere: name the profile as agent_profile, by agent and profile",
-                ));
-            }
-            if let Some(config) = action.get_mut("config").and_then(Value::as_object_mut)
-                && let Some(named) = config.remove("agent_profile")
-            {
-                let named: ProfileName = serde_json::from_value(named).map_err(|error| {
-                    Refusal::validation(format!("events: agent_profile: {error}"))
-                })?;
-                config.insert("agent_profile_id".to_owned(), json!(profile(&named)?));
+            if let Some(config) = action.get_mut("config").and_then(Value::as_object_mut) {
+                if config.contains_key("agent_profile_id") {
+                    return Err(Refusal::validation(
+                        "events: an id means nothing elsewhere: name the profile as agent_profile, by agent and profile",
+                    ));
+                }
+                if let Some(named) = config.remove("agent_profile") {
+                    let named: ProfileName = serde_json::from_value(named).map_err(|error| {
+                        Refusal::validation(format!("events: agent_profile: {error}"))
+                    })?;
+                    config.insert("agent_profile_id".to_owned(), json!(profile(&named)?));
+                }
             }
             list.push(action);
         }

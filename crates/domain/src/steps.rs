@@ -115,11 +115,11 @@ fn check_events(events: &StepEvents, steps: &[Step]) -> Result<(), Refusal> {
             "events: a step has at most {MAX_ACTIONS} actions at one moment"
         )));
     }
-    if events
+    let mut words = events
         .on_enter
         .iter()
-        .any(|action| action.prompt().is_some_and(|words| words.contains('\0')))
-    {
+        .filter_map(|action| action.beside()?.prompt);
+    if words.any(|words| words.contains('\0')) {
         return Err(Refusal::validation(
             "events: prompt must not hold the character NUL",
         ));

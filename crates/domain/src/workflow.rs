@@ -189,51 +189,33 @@ impl From<Option<ParticipantsRunFields>> for ParticipantsRun {
     }
 }
 
-impl EnterAction {
-    /// Whether it gives an agent something to do beside the task's own.
-    #[must_use]
-    pub const fn runs_beside(&self) -> bool {
-        match self {
-            Self::QueueRun(_) | Self::QueueRunForEachParticipant(_) | Self::RunCodeReview(_) => {
-                true
-            }
-            Self::AutoStartAgent
-            | Self::ResetAgentContext
-            | Self::SetSessionMode { .. }
-            | Self::ConfigureSession { .. }
-            | Self::EnablePlanMode
-            | Self::ClearDecisions => false,
-        }
-    }
-
-    /// The words it brings along.
-    #[must_use]
-    pub fn prompt(&self) -> Option<&str> {
-        match self {
-            Self::QueueRun(run) | Self::RunCodeReview(run) => run.prompt.as_deref(),
-            Self::QueueRunForEachParticipant(run) => run.prompt.as_deref(),
-            Self::AutoStartAgent
-            | Self::ResetAgentContext
-            | Self::SetSessionMode { .. }
-            | Self::ConfigureSession { .. }
-            | Self::EnablePlanMode
-            | Self::ClearDecisions => None,
-        }
-    }
-
+/// What an action has an agent do beside the task's own; see [`EnterAction::beside`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Beside<'a> {
     /// The profile that it names.
+    pub agent_profile_id: Option<ProfileId>,
+    /// The words that it brings along.
+    pub prompt: Option<&'a str>,
+}
+
+impl EnterAction {
+    /// What it gives an agent to do beside the task's own, if that is what it is for.
     #[must_use]
-    pub const fn agent_profile_id(&self) -> Option<ProfileId> {
-        match self {
-            Self::QueueRun(run) | Self::RunCodeReview(run) => run.agent_profile_id,
-            Self::QueueRunForEachParticipant(_)
-            | Self::AutoStartAgent
+    pub fn beside(&self) -> Option<Beside<'_>> {
+        let (agent_profile_id, prompt) = match self {
+            Self::QueueRun(run) | Self::RunCodeReview(run) => (run.agent_profile_id, &run.prompt),
+            Self::QueueRunForEachParticipant(run) => (None, &run.prompt),
+            Self::AutoStartAgent
             | Self::ResetAgentContext
             | Self::SetSessionMode { .. }
             | Self::ConfigureSession { .. }
             | Self::EnablePlanMode
-            | Self::ClearDecisions => None,
-        }
+            | Self::ClearDecisions => return None,
+        };
+        Some(Beside {
+            agent_profile_id,
+            prompt: prompt.as_deref(),
+        })
     }
 }
 
@@ -348,7 +330,8 @@ impl Step {
     /// Entering this step starts the task's agent, or gives another something to do.
     #[must_use]
     pub fn starts_something(&self) -> bool {
-        self.auto_starts() || self.events.on_enter.iter().any(EnterAction::runs_beside)
+        let beside = |action: &EnterAction| action.beside().is_some();
+        self.auto_starts() || self.events.on_enter.iter().any(beside)
     }
 
     /// Entering this step configures the session by its agent.
@@ -585,8 +568,8 @@ mod tests {
             {"type":"queue_run_for_each_participant","config":{}}]"#;
         let runs: Vec<EnterAction> = serde_json::from_str(runs).unwrap();
         assert_eq!(runs[0], EnterAction::RunCodeReview(QueuedRun::default()));
-        assert_eq!(runs[1].prompt(), Some("Test it."));
-        let beside: Vec<bool> = runs.iter().map(EnterAction::runs_beside).collect();
+        assert_eq!(runs[1].beside().unwrap().prompt, Some("Test it."));
+        let beside: Vec<bool> = runs.iter().map(|run| run.beside().is_some()).collect();
         assert_eq!(beside, [true, true, false, true]);
         let again: Vec<EnterAction> =
             serde_json::from_value(serde_json::to_value(&runs).unwrap()).unwrap();

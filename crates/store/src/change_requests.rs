@@ -164,7 +164,7 @@ pub async fn claim_due(
     next: Timestamp,
     limit: i64,
 ) -> Result<Vec<ChangeRequest>> {
-    let ids: HashSet<String> = sqlx::query(
+    let ids: Vec<String> = sqlx::query(
         "update change_requests set next_look_at = $1 where id in (\
              select id from change_requests where next_look_at <= $2 order by next_look_at, id limit $3) \
          returning id",
@@ -177,15 +177,9 @@ pub async fn claim_due(
     .iter()
     .map(|row| row.text("id"))
     .collect::<Result<_>>()?;
-    let ids: Vec<String> = ids.into_iter().collect();
-    let columns: String = COLUMNS
-        .split(", ")
-        .map(|column| format!("r.{}", column.trim()))
-        .collect::<Vec<_>>()
-        .join(", ");
     let mut query = sqlx::query(AssertSqlSafe(format!(
-        "select {columns} from change_requests r join tasks t on t.id = r.task_id \
-         where t.archived_at is null and t.state not in ('FAILED', 'CANCELLED') and r.id in ({}) order by r.id",
+        "select {COLUMNS} from change_requests where id in ({}) and exists (select 1 from tasks t \
+         where t.id = change_requests.task_id and t.archived_at is null and t.state not in ('FAILED', 'CANCELLED')) order by id",
         crate::rows::places(1, ids.len())
     )));
     for id in &ids {

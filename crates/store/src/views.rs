@@ -161,6 +161,23 @@ pub async fn task(db: &mut Snapshot, id: TaskId) -> Result<Option<TaskView>> {
     Ok(views.pop())
 }
 
+/// The rows of a statement in which the tasks of some views are chosen by `keys`, and by `limit` when the views were.
+async fn about(
+    db: &mut Snapshot,
+    sql: String,
+    keys: &[String],
+    limit: Option<i64>,
+) -> Result<Vec<AnyRow>> {
+    let mut query = sqlx::query(AssertSqlSafe(sql));
+    for key in keys {
+        query = query.bind(key);
+    }
+    if let Some(limit) = limit {
+        query = query.bind(limit);
+    }
+    Ok(query.fetch_all(db.connection()).await?)
+}
+
 /// Adds to views what they wait for and what waits for them. `chosen` selects the ids of the views' tasks; it is not even
 /// evaluated while there are no edges.
 async fn add_edges(
@@ -170,18 +187,12 @@ async fn add_edges(
     keys: &[String],
     limit: Option<i64>,
 ) -> Result<()> {
-    let mut query = sqlx::query(AssertSqlSafe(format!(
+    let sql = format!(
         "select e.task_id, e.depends_on_task_id, p.title, p.state, p.archived_at from task_dependencies e \
          join tasks p on p.id = e.depends_on_task_id \
          where e.task_id in {chosen} or e.depends_on_task_id in {chosen} order by e.created_at, e.depends_on_task_id"
-    )));
-    for key in keys {
-        query = query.bind(key);
-    }
-    if let Some(limit) = limit {
-        query = query.bind(limit);
-    }
-    let rows = query.fetch_all(db.connection()).await?;
+    );
+    let rows = about(db, sql, keys, limit).await?;
     if !rows.is_empty() {
         let mut edges: HashMap<TaskId, (Vec<Predecessor>, Vec<TaskId>)> = HashMap::new();
         for row in &rows {
@@ -218,18 +229,12 @@ async fn add_repositories(
     keys: &[String],
     limit: Option<i64>,
 ) -> Result<()> {
-    let mut query = sqlx::query(AssertSqlSafe(format!(
+    let sql = format!(
         "select a.task_id, r.id, r.name, r.local_path, r.provider, r.host, r.project_path, r.default_branch \
          from task_repositories a join repositories r on r.id = a.repository_id \
          where a.task_id in {chosen} order by a.created_at, r.id"
-    )));
-    for key in keys {
-        query = query.bind(key);
-    }
-    if let Some(limit) = limit {
-        query = query.bind(limit);
-    }
-    let rows = query.fetch_all(db.connection()).await?;
+    );
+    let rows = about(db, sql, keys, limit).await?;
     if rows.is_empty() {
         return Ok(());
     }
@@ -263,18 +268,12 @@ async fn add_requests(
     keys: &[String],
     limit: Option<i64>,
 ) -> Result<()> {
-    let mut query = sqlx::query(AssertSqlSafe(format!(
+    let sql = format!(
         "select q.task_id, q.repository_id, q.number, q.title, q.url, q.state, q.checks, r.provider \
          from change_requests q join repositories r on r.id = q.repository_id \
          where q.task_id in {chosen} order by q.created_at, q.id"
-    )));
-    for key in keys {
-        query = query.bind(key);
-    }
-    if let Some(limit) = limit {
-        query = query.bind(limit);
-    }
-    let rows = query.fetch_all(db.connection()).await?;
+    );
+    let rows = about(db, sql, keys, limit).await?;
     let mut requests: HashMap<TaskId, Vec<TaskRequest>> = HashMap::new();
     for row in &rows {
         let request = TaskRequest {

@@ -49,11 +49,7 @@ impl DeliverySettings {
     /// Reads the variables that `variable` knows; empty ones are not set.
     #[must_use]
     pub fn read(variable: impl Fn(&str) -> Option<String>) -> Self {
-        let value = |name: &str| {
-            variable(name)
-                .map(|value| value.trim().to_owned())
-                .filter(|value| !value.is_empty())
-        };
+        let value = |name: &str| crate::environment::value(&variable, name);
         let discord = value("DISCORD_BOT_TOKEN").map(|token| DiscordSettings {
             base_url: value("DISCORD_API_BASE")
                 .unwrap_or_else(|| "https://discord.com/api/v10".to_owned())

@@ -2,6 +2,7 @@
 
 use super::extract::{Body, Caller, Id, Ids, Reply, Wire};
 use super::route::Route;
+use super::tasks::Deleted;
 use crate::state::AppState;
 use axum::Json;
 use axum::extract::State;
@@ -39,12 +40,6 @@ struct DocumentList {
     task_id: TaskId,
     total: usize,
     documents: Vec<DocumentEntry>,
-}
-
-#[derive(Serialize)]
-struct DocumentDeleted {
-    success: bool,
-    deleted: bool,
 }
 
 #[derive(Serialize)]
@@ -89,12 +84,9 @@ async fn delete(
     State(app): State<AppState>,
     Caller(actor): Caller,
     Ids(task, key): Ids<TaskId, DocumentKey>,
-) -> Reply<DocumentDeleted> {
+) -> Reply<Deleted> {
     let deleted = app.board.document_delete(&actor, task, &key).await?;
-    Ok(Json(DocumentDeleted {
-        success: true,
-        deleted,
-    }))
+    Ok(Deleted::reply(deleted))
 }
 
 async fn decisions(

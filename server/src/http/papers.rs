@@ -2,6 +2,7 @@
 
 use super::extract::{Caller, Id, Reply};
 use super::route::Route;
+use super::tasks::Deleted;
 use crate::state::AppState;
 use axum::Json;
 use axum::extract::State;
@@ -32,12 +33,6 @@ pub(super) fn routes() -> Vec<Route> {
 }
 
 #[derive(Serialize)]
-struct WalkthroughDeleted {
-    success: bool,
-    deleted: bool,
-}
-
-#[derive(Serialize)]
 struct FindingList {
     task_id: TaskId,
     total: usize,
@@ -60,12 +55,9 @@ async fn delete(
     State(app): State<AppState>,
     Caller(actor): Caller,
     Id(task): Id<TaskId>,
-) -> Reply<WalkthroughDeleted> {
+) -> Reply<Deleted> {
     let deleted = app.board.walkthrough_delete(&actor, task).await?;
-    Ok(Json(WalkthroughDeleted {
-        success: true,
-        deleted,
-    }))
+    Ok(Deleted::reply(deleted))
 }
 
 async fn findings(

@@ -2,6 +2,7 @@
 
 use super::extract::{Body, Caller, Id, Query, Reply, Wire};
 use super::route::{Parameter, Route};
+use super::tasks::Deleted;
 use crate::state::AppState;
 use axum::Json;
 use axum::extract::State;
@@ -11,7 +12,7 @@ use domain::plan::{
     PlanChange, PlanRevisionView, PlanRevisions, PlanView, PlanWritten, RestorePlan, WritePlan,
 };
 use domain::view::MessageOutcome;
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 
 pub(super) fn routes() -> Vec<Route> {
     vec![
@@ -177,12 +178,6 @@ struct RevisionQuery {
     revision_id: Option<String>,
 }
 
-#[derive(Serialize)]
-struct PlanDeleted {
-    success: bool,
-    deleted: bool,
-}
-
 async fn get(
     State(app): State<AppState>,
     Caller(actor): Caller,
@@ -227,15 +222,12 @@ async fn delete(
     Caller(actor): Caller,
     Id(task): Id<TaskId>,
     Query(query): Query<DeleteQuery>,
-) -> Reply<PlanDeleted> {
+) -> Reply<Deleted> {
     let deleted = app
         .board
         .plan_delete(&actor, task, query.expected_version.as_deref())
         .await?;
-    Ok(Json(PlanDeleted {
-        success: true,
-        deleted,
-    }))
+    Ok(Deleted::reply(deleted))
 }
 
 async fn revisions(

@@ -2,6 +2,7 @@
 
 use super::extract::{Body, Caller, Id, Reply, Wire};
 use super::route::Route;
+use super::tasks::Deleted;
 use crate::state::AppState;
 use axum::Json;
 use axum::extract::State;
@@ -39,12 +40,6 @@ struct SavedPromptList {
     prompts: Vec<SavedPrompt>,
 }
 
-#[derive(Serialize)]
-struct SavedPromptDeleted {
-    success: bool,
-    deleted: bool,
-}
-
 async fn list(State(app): State<AppState>, Caller(actor): Caller) -> Reply<SavedPromptList> {
     let prompts = app.board.saved_prompt_list(&actor).await?;
     Ok(Json(SavedPromptList {
@@ -70,10 +65,7 @@ async fn delete(
     State(app): State<AppState>,
     Caller(actor): Caller,
     Id(name): Id<PromptName>,
-) -> Reply<SavedPromptDeleted> {
+) -> Reply<Deleted> {
     let deleted = app.board.saved_prompt_delete(&actor, &name).await?;
-    Ok(Json(SavedPromptDeleted {
-        success: true,
-        deleted,
-    }))
+    Ok(Deleted::reply(deleted))
 }

@@ -121,6 +121,22 @@ impl Done {
     }
 }
 
+/// The answer to a deletion of what may not have been there.
+#[derive(Serialize)]
+pub(super) struct Deleted {
+    success: bool,
+    deleted: bool,
+}
+
+impl Deleted {
+    pub(super) const fn reply(deleted: bool) -> Json<Self> {
+        Json(Self {
+            success: true,
+            deleted,
+        })
+    }
+}
+
 #[derive(Serialize)]
 struct SessionList {
     task_id: TaskId,

@@ -2,7 +2,7 @@
 
 use super::error::ProviderError;
 use super::settings::Account;
-use super::wire::{Api, Dialect, number, text};
+use super::wire::{self, Api, Dialect, number, text};
 use domain::change_request::{Checks, FailedCheck, Mergeable, Observed, Remark, RequestState};
 use serde_json::{Value, json};
 
@@ -188,25 +188,15 @@ fn mergeable(pull: &Value) -> Mergeable {
     }
 }
 
-/// Words of somebody else. What the token's own user wrote is no news to the task, and an approval asks for nothing.
+/// Words of somebody else; an approval asks for nothing.
 fn remark(what: &str, one: &Value, me: Option<&str>) -> Option<Remark> {
-    let author = one["user"]["login"].as_str().unwrap_or("somebody");
-    let body = one["body"].as_str().unwrap_or_default();
-    let asks = !matches!(
+    if matches!(
         one["state"].as_str(),
         Some("APPROVED" | "DISMISSED" | "PENDING")
-    );
-    if Some(author) == me || body.trim().is_empty() || !asks {
+    ) {
         return None;
     }
-    let place = one["path"].as_str().map(|path| match one["line"].as_i64() {
-        Some(line) => format!("{path}:{line}"),
-        None => path.to_owned(),
-    });
-    Some(Remark {
-        id: format!("{what}:{}", number(&one["id"])),
-        author: author.to_owned(),
-        body: body.to_owned(),
-        place,
-    })
+    let id = format!("{what}:{}", number(&one["id"]));
+    let at = (&one["path"], &one["line"]);
+    wire::remark(id, &one["user"]["login"], &one["body"], at, me)
 }

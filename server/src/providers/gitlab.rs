@@ -2,7 +2,7 @@
 
 use super::error::ProviderError;
 use super::settings::Account;
-use super::wire::{Api, Dialect, number, text};
+use super::wire::{self, Api, Dialect, number, text};
 use domain::change_request::{Checks, FailedCheck, Mergeable, Observed, Remark, RequestState};
 use serde_json::{Value, json};
 
@@ -147,28 +147,12 @@ fn mergeable(found: &Value) -> Mergeable {
     }
 }
 
-/// Words of somebody else that are still open. What the token's own user wrote is no news to the task.
+/// Words of somebody else that are still open.
 fn remark(note: &Value, me: Option<&str>) -> Option<Remark> {
-    let author = note["author"]["username"].as_str().unwrap_or("somebody");
-    let body = note["body"].as_str().unwrap_or_default();
-    if note["system"] == true
-        || note["resolved"] == true
-        || Some(author) == me
-        || body.trim().is_empty()
-    {
+    if note["system"] == true || note["resolved"] == true {
         return None;
     }
-    let place =
-        note["position"]["new_path"].as_str().map(|path| {
-            match note["position"]["new_line"].as_i64() {
-                Some(line) => format!("{path}:{line}"),
-                None => path.to_owned(),
-            }
-        });
-    Some(Remark {
-        id: format!("note:{}", number(&note["id"])),
-        author: author.to_owned(),
-        body: body.to_owned(),
-        place,
-    })
+    let id = format!("note:{}", number(&note["id"]));
+    let at = (&note["position"]["new_path"], &note["position"]["new_line"]);
+    wire::remark(id, &note["author"]["username"], &note["body"], at, me)
 }

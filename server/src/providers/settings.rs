@@ -61,11 +61,7 @@ impl ProviderSettings {
     /// Reads the variables that `variable` knows; empty ones are not set.
     #[must_use]
     pub fn read(variable: impl Fn(&str) -> Option<String>) -> Self {
-        let value = |name: &str| {
-            variable(name)
-                .map(|value| value.trim().to_owned())
-                .filter(|value| !value.is_empty())
-        };
+        let value = |name: &str| crate::environment::value(&variable, name);
         let account = |base: &str, token: &str, usual: &str| Account {
             base_url: value(base)
                 .unwrap_or_else(|| usual.to_owned())

@@ -4,6 +4,7 @@
 
 use super::error::ProviderError;
 use super::settings::Account;
+use domain::change_request::Remark;
 use domain::time::Timestamp;
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 use reqwest::{Method, Response, StatusCode, redirect};
@@ -331,6 +332,32 @@ fn seconds(headers: &HeaderMap, name: &str) -> Option<Duration> {
 /// Nothing is left half done while these are held.
 fn held<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// What somebody wrote. What the token's own user wrote is no news to the task, and no words are none; `at` is the place in the
+/// code that they are about, its path and its line.
+pub(super) fn remark(
+    id: String,
+    author: &Value,
+    body: &Value,
+    at: (&Value, &Value),
+    me: Option<&str>,
+) -> Option<Remark> {
+    let author = author.as_str().unwrap_or("somebody");
+    let body = body.as_str().unwrap_or_default();
+    if Some(author) == me || body.trim().is_empty() {
+        return None;
+    }
+    let place = at.0.as_str().map(|path| match at.1.as_i64() {
+        Some(line) => format!("{path}:{line}"),
+        None => path.to_owned(),
+    });
+    Some(Remark {
+        id,
+        author: author.to_owned(),
+        body: body.to_owned(),
+        place,
+    })
 }
 
 /// A text of an answer; what is not there is empty.

@@ -7,12 +7,13 @@
 
 #![expect(
     clippy::print_stdout,
-    reason = "the seed and what was tried are printed, so that a failure can be repeated"
+    reason = "what was tried is printed, so that a failure can be repeated"
 )]
 
 use crate::process::{Data, Server, counts, text};
+use crate::support::chance::chance;
+use rand::RngExt;
 use rand::rngs::StdRng;
-use rand::{RngExt, SeedableRng};
 use reqwest::Method;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
@@ -149,11 +150,9 @@ async fn rest(server: &Server) -> Vec<Value> {
 
 store::on_both_engines! {
     async fn what_the_engine_was_about_to_do_is_done_once_after_kills(db: TestDb) {
-        let long = std::env::var_os("FLIGHTDECK_TEST_LONG").is_some();
-        let seed = std::env::var("FLIGHTDECK_TEST_SEED").ok().and_then(|s| s.parse().ok()).unwrap_or_else(|| rand::rng().random());
-        println!("FLIGHTDECK_TEST_SEED={seed}");
+        let (long, random) = chance();
         let mut world = World {
-            random: StdRng::seed_from_u64(seed),
+            random,
             steps: Vec::new(),
             tasks: Vec::new(),
             first: Vec::new(),

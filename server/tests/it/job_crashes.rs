@@ -7,9 +7,10 @@
 
 #![expect(
     clippy::print_stdout,
-    reason = "the seed and what was tried are printed, so that a failure can be repeated"
+    reason = "what was tried is printed, so that a failure can be repeated"
 )]
 
+use crate::support::chance::chance;
 use board::{Board, Clock, JobQuery, JobSettings, Settings};
 use domain::job::effects::Replay;
 use domain::job::intake::Intake;
@@ -17,8 +18,7 @@ use domain::job::view::JobView;
 use domain::job::{Answer, Delivery, ErrorClass, Failure, Job, JobStatus, Target, TargetKind};
 use domain::time::Timestamp;
 use futures::future::BoxFuture;
-use rand::rngs::StdRng;
-use rand::{RngExt, SeedableRng};
+use rand::RngExt;
 use serde_json::json;
 use server::jobs::{Channel, Deliver, Generate, Jobs, JobsConfig, Scheduler, Seams};
 use std::collections::HashMap;
@@ -178,10 +178,7 @@ async fn all(board: &Board) -> Vec<JobView> {
 
 store::on_both_engines! {
     async fn jobs_survive_the_loss_of_memory_at_random_moments(db: TestDb) {
-        let long = std::env::var_os("FLIGHTDECK_TEST_LONG").is_some();
-        let seed = std::env::var("FLIGHTDECK_TEST_SEED").ok().and_then(|s| s.parse().ok()).unwrap_or_else(|| rand::rng().random());
-        println!("FLIGHTDECK_TEST_SEED={seed}");
-        let mut random = StdRng::seed_from_u64(seed);
+        let (long, mut random) = chance();
         let clock = Clock::stepped(Timestamp::from_millis(1_790_000_000_000));
         let world = Arc::new(World::default());
         let watcher = Board::new(db.store.clone(), clock.clone(), settings());

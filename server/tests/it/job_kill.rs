@@ -6,15 +6,15 @@
 
 #![expect(
     clippy::print_stdout,
-    reason = "the seed and what was tried are printed, so that a failure can be repeated"
+    reason = "what was tried is printed, so that a failure can be repeated"
 )]
 
 use crate::process::{Data, Server, counts, text};
+use crate::support::chance::chance;
 use crate::support::discord::{self, DiscordServer};
 use assistant::provider::Kind;
 use assistant::testing::{Asked, ModelServer, Say};
-use rand::rngs::StdRng;
-use rand::{RngExt, SeedableRng};
+use rand::RngExt;
 use reqwest::Method;
 use serde_json::{Value, json};
 use std::collections::HashMap;
@@ -112,10 +112,7 @@ async fn hand_in(server: &Server, n: usize) {
 
 store::on_both_engines! {
     async fn jobs_survive_kills_of_server_and_worker_at_random_moments(db: TestDb) {
-        let long = std::env::var_os("FLIGHTDECK_TEST_LONG").is_some();
-        let seed = std::env::var("FLIGHTDECK_TEST_SEED").ok().and_then(|s| s.parse().ok()).unwrap_or_else(|| rand::rng().random());
-        println!("FLIGHTDECK_TEST_SEED={seed}");
-        let mut random = StdRng::seed_from_u64(seed);
+        let (long, mut random) = chance();
         let (kills, jobs) = if long { (300, 200) } else { (8, 24) };
         let model = ModelServer::start(model).await;
         let discord = DiscordServer::start().await;

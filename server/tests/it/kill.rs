@@ -5,12 +5,12 @@
 
 #![expect(
     clippy::print_stdout,
-    reason = "the seed and what was tried are printed, so that a failure can be repeated"
+    reason = "what was tried is printed, so that a failure can be repeated"
 )]
 
 use crate::process::{Data, Server, counts, text};
-use rand::rngs::StdRng;
-use rand::{RngExt, SeedableRng};
+use crate::support::chance::chance;
+use rand::RngExt;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -42,10 +42,7 @@ fn script(n: usize) -> String {
 
 store::on_both_engines! {
     async fn exchanges_survive_kills_at_random_moments(db: TestDb) {
-        let long = std::env::var_os("FLIGHTDECK_TEST_LONG").is_some();
-        let seed = std::env::var("FLIGHTDECK_TEST_SEED").ok().and_then(|s| s.parse().ok()).unwrap_or_else(|| rand::rng().random());
-        println!("FLIGHTDECK_TEST_SEED={seed}");
-        let mut random = StdRng::seed_from_u64(seed);
+        let (long, mut random) = chance();
         let data = Data::new(db);
         let kills = if long { 200 } else { 8 };
         for n in 0..kills {

@@ -17,8 +17,7 @@ const INVALID_PARAMS: i64 = -32602;
 const HEADER_MISMATCH: i64 = -32020;
 
 async fn app(db: &TestDb, native: NativeTasks) -> TestApp {
-    TestApp::configured(Variation::default(), |config| {
-        config.database_url = Some(db.url().to_owned());
+    TestApp::on_configured(db, Variation::default(), |config| {
         config.native_tasks = native;
     })
     .await

@@ -400,8 +400,7 @@ store::on_both_engines! {
     async fn an_agent_hears_of_its_pull_request_until_it_is_merged(db: TestDb) {
         let github = github().await;
         let node = async || {
-            TestApp::configured(Variation::default(), |config| {
-                config.database_url = Some(db.url().to_owned());
+            TestApp::on_configured(&db, Variation::default(), |config| {
                 config.providers = watching(&github);
                 config.request_look_ms = 50;
             })
@@ -456,8 +455,7 @@ store::on_both_engines! {
 
     async fn a_repository_elsewhere_is_shown_no_token_and_the_reason_is_said(db: TestDb) {
         let (github, elsewhere) = (github().await, ProviderServer::start().await);
-        let app = TestApp::configured(Variation::default(), |config| {
-            config.database_url = Some(db.url().to_owned());
+        let app = TestApp::on_configured(&db, Variation::default(), |config| {
             config.providers = watching(&github);
         })
         .await;

@@ -34,11 +34,7 @@ async fn hasty_with(db: &TestDb, divisor: u32, change: impl FnOnce(&mut Config))
         },
         ..Variation::default()
     };
-    TestApp::configured(vary, |config| {
-        config.database_url = Some(db.url().to_owned());
-        change(config);
-    })
-    .await
+    TestApp::on_configured(db, vary, change).await
 }
 
 /// An outside client that holds every answer to the contract.

@@ -9,10 +9,6 @@ use domain::time::Timestamp;
 use serde_json::{Value, json};
 use server::serve::Variation;
 
-async fn task(app: &TestApp, id: TaskId) -> Value {
-    app.get(&format!("/tasks/{id}")).await.json
-}
-
 async fn session(app: &TestApp, id: SessionId) -> Value {
     app.get(&format!("/task-sessions/{id}")).await.json
 }
@@ -24,13 +20,6 @@ async fn to(app: &TestApp, card: TaskId, step: &Value) -> Value {
     moved.json
 }
 
-/// A task whose agent has ended its first turn: its card is in Review.
-async fn resting(app: &TestApp) -> Agent {
-    let agent = Agent::launch(app, app.started_task("Rests").await).await;
-    agent.end_turn().await;
-    agent
-}
-
 store::on_both_engines! {
     async fn entering_a_step_sets_mode_and_planning_and_leaving_it_ends_planning(db: TestDb) {
         let app = TestApp::on(&db).await;
@@ -40,7 +29,7 @@ store::on_both_engines! {
             "on_exit": [{"type": "disable_plan_mode"}],
         });
         steps.change(&app, "Review", json!({"events": events})).await;
-        let agent = resting(&app).await;
+        let agent = Agent::resting(&app, "Rests").await;
         let entered = session(&app, agent.session).await;
         assert_eq!((&entered["session_mode"], &entered["plan_mode"]), (&json!("careful"), &json!(true)));
         to(&app, agent.task, &steps.id("Done")).await;
@@ -53,7 +42,7 @@ store::on_both_engines! {
         let steps = Steps::of(&app).await;
         let events = json!({"on_enter": [{"type": "reset_agent_context"}, {"type": "auto_start_agent"}]});
         steps.change(&app, "Review", json!({"events": events, "prompt": "Review it."})).await;
-        let agent = resting(&app).await;
+        let agent = Agent::resting(&app, "Rests").await;
         let board = app.board();
         let next = board.delivery_next(agent.session, NODE, true, None).await.unwrap();
         assert!(matches!(next, Next::Restart), "{next:?}");
@@ -73,7 +62,7 @@ store::on_both_engines! {
             let agent = Agent::launch(&app, app.started_task("Cancelled").await).await;
             app.post(&format!("/task-sessions/{}/cancel", agent.session), json!({})).await;
             agent.cancelled().await;
-            assert_eq!(task(&app, agent.task).await["workflow_step_id"], steps.id(step), "counts: {counts}");
+            assert_eq!(app.card(agent.task).await["workflow_step_id"], steps.id(step), "counts: {counts}");
         }
     }
 
@@ -91,9 +80,9 @@ store::on_both_engines! {
         }
         parent.end_turn().await;
         client.call("update_task_kandev", json!({"task_id": parts[0], "state": "done"})).await;
-        assert_eq!(task(&app, parent.task).await["workflow_step_id"], steps.id("Review"));
+        assert_eq!(app.card(parent.task).await["workflow_step_id"], steps.id("Review"));
         client.call("update_task_kandev", json!({"task_id": parts[1], "state": "failed"})).await;
-        assert_eq!(task(&app, parent.task).await["workflow_step_id"], steps.id("Done"));
+        assert_eq!(app.card(parent.task).await["workflow_step_id"], steps.id("Done"));
     }
 
     async fn steps_that_send_a_card_to_one_another_are_stopped_and_the_card_says_so(db: TestDb) {
@@ -109,7 +98,7 @@ store::on_both_engines! {
         let mut turns = 0;
         let card = loop {
             agent.end_turn().await;
-            let card = task(&app, agent.task).await;
+            let card = app.card(agent.task).await;
             if card["workflow_notice"].is_string() {
                 break card;
             }
@@ -125,7 +114,7 @@ store::on_both_engines! {
         assert!(client.refused("move_task_kandev", there).await.starts_with("rate_limited"));
         // By hand it goes on, and the card says nothing any more.
         to(&app, agent.task, &steps.id("Done")).await;
-        assert_eq!(task(&app, agent.task).await["workflow_notice"], Value::Null);
+        assert_eq!(app.card(agent.task).await["workflow_notice"], Value::Null);
     }
 
     async fn places_go_to_the_cards_in_the_step_by_position_and_priority_and_then_to_its_feeder(db: TestDb) {
@@ -148,7 +137,7 @@ store::on_both_engines! {
             app.post(&format!("/tasks/{leaves}/archive"), json!({})).await;
             let mut admitted = Vec::new();
             for card in [&fed, &moved, &second] {
-                let card = task(&app, id(&card["id"])).await;
+                let card = app.card(id(&card["id"])).await;
                 if card["workflow_step_id"] == steps.id("In Progress") && card["wip_admitted"] == true && card["archived_at"].is_null() {
                     admitted.push(card);
                 }
@@ -164,22 +153,22 @@ store::on_both_engines! {
     async fn a_card_that_is_over_takes_a_place_where_its_agent_is_started(db: TestDb) {
         let app = TestApp::on(&db).await;
         let steps = Steps::of(&app).await;
-        let agent = resting(&app).await;
+        let agent = Agent::resting(&app, "Rests").await;
         app.patch(&format!("/tasks/{}", agent.task), json!({"state": "done"})).await;
         let holder = app.started_task("Holds the place").await;
         steps.change(&app, "In Progress", json!({"wip_limit": 1})).await;
         to(&app, agent.task, &steps.id("In Progress")).await;
-        let waits = task(&app, agent.task).await;
+        let waits = app.card(agent.task).await;
         assert_eq!((&waits["wip_admitted"], &waits["state"]), (&json!(false), &json!("REVIEW")));
         app.post(&format!("/tasks/{holder}/archive"), json!({})).await;
-        assert_eq!(task(&app, agent.task).await["wip_admitted"], true);
+        assert_eq!(app.card(agent.task).await["wip_admitted"], true);
         // Where nothing is started it lies as it is.
         to(&app, agent.task, &steps.id("Done")).await;
         app.patch(&format!("/tasks/{}", agent.task), json!({"state": "done"})).await;
         steps.change(&app, "Review", json!({"wip_limit": 1})).await;
-        resting(&app).await;
+        Agent::resting(&app, "Rests").await;
         to(&app, agent.task, &steps.id("Review")).await;
-        let rests = task(&app, agent.task).await;
+        let rests = app.card(agent.task).await;
         assert_eq!((&rests["wip_admitted"], &rests["state"]), (&json!(true), &json!("COMPLETED")));
     }
 
@@ -188,23 +177,23 @@ store::on_both_engines! {
         let app = TestApp::on_with(&db, Variation { clock: Some(clock.clone()), ..Variation::default() }).await;
         let steps = Steps::of(&app).await;
         steps.change(&app, "Review", json!({"auto_archive_after_hours": 2})).await;
-        let agent = resting(&app).await;
+        let agent = Agent::resting(&app, "Rests").await;
         clock.advance(3 * 3_600_000);
         app.board().tasks_archive_resting().await.unwrap();
-        assert!(task(&app, agent.task).await["archived_at"].is_string());
+        assert!(app.card(agent.task).await["archived_at"].is_string());
     }
 
     async fn what_a_move_says_to_a_session_that_is_over_waits_for_its_operator(db: TestDb) {
         let app = TestApp::on(&db).await;
         let steps = Steps::of(&app).await;
-        let agent = resting(&app).await;
+        let agent = Agent::resting(&app, "Rests").await;
         app.post(&format!("/task-sessions/{}/stop", agent.session), json!({})).await;
         let body = json!({"workflow_step_id": steps.id("In Progress"), "entry_options": {"instructions": "Begin with the tests."}});
         let moved = app.post(&format!("/tasks/{}/move", agent.task), body).await;
         assert_eq!((moved.status, &moved.json["disposition"]), (200, &json!("applied")));
         let queue = app.get(&format!("/task-sessions/{}/queue", agent.session)).await.json;
         assert!(queue["entries"][0]["content"].as_str().unwrap().starts_with("Begin with the tests."), "{queue}");
-        let notice = task(&app, agent.task).await["workflow_notice"].clone();
+        let notice = app.card(agent.task).await["workflow_notice"].clone();
         assert!(notice.as_str().unwrap().contains("CANCELLED"), "{notice}");
         app.post(&format!("/task-sessions/{}/resume", agent.session), json!({})).await;
         Agent::launch_session(&app, agent.task, agent.session).await;
@@ -225,7 +214,7 @@ store::on_both_engines! {
             let reply = app.patch(&path, json!({"events": {"on_enter": [bad]}})).await;
             assert_eq!((reply.status, reply.code()), (400, "VALIDATION_ERROR"), "{bad}");
         }
-        let worker = resting(&app).await;
+        let worker = Agent::resting(&app, "Rests").await;
         let listed = app.get(&format!("/tasks/{}/sessions", worker.task)).await.json;
         let of = |name: &str| -> SessionId {
             let sessions = listed["sessions"].as_array().unwrap();
@@ -241,7 +230,7 @@ store::on_both_engines! {
         let told = app.get(&format!("/task-sessions/{}/messages", tester.session)).await.json;
         assert_eq!(told["messages"][0]["content"], "Test: Do it.");
         tester.end_turn().await;
-        let card = task(&app, worker.task).await;
+        let card = app.card(worker.task).await;
         assert_eq!((&card["workflow_step_id"], &card["primary_session_id"]), (&steps.id("Review"), &json!(worker.session)));
         let findings = app.get(&format!("/tasks/{}/review-findings", worker.task)).await.json;
         assert_eq!(findings["findings"][0]["title"], "Off by one");

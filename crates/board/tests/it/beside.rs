@@ -6,7 +6,7 @@ use board::{Actor, TurnOutcome};
 use domain::document::Decision;
 use domain::error::ErrorCode;
 use domain::ids::{ProfileId, TaskId};
-use domain::params::{CreateProfile, CreateTask, MoveTask, UpdateStep};
+use domain::params::{CreateProfile, CreateTask, UpdateStep};
 use domain::task::Purpose;
 use domain::workflow::{EnterAction, ParticipantsRun, QueuedRun, StepEvents};
 
@@ -25,15 +25,6 @@ async fn enters(world: &World, step: &str, on_enter: Vec<EnterAction>) {
         .step_update(&OPERATOR, world.step(step), params)
         .await
         .unwrap();
-}
-
-async fn to(world: &World, task: TaskId, step: &str) {
-    world
-        .board()
-        .task_move(&OPERATOR, task, &MoveTask::to(world.step(step)))
-        .await
-        .unwrap();
-    world.run().await;
 }
 
 /// Another session of the worker's task, at work too.
@@ -90,10 +81,10 @@ store::on_both_engines! {
         assert_eq!(world.primary(worker.task).await.session, worker.session, "the work is still the worker's");
 
         // Coming back while it is being read says it once; coming back later says it again, in the same conversation.
-        to(&world, worker.task, "Backlog").await;
-        to(&world, worker.task, "Review").await;
-        to(&world, worker.task, "Backlog").await;
-        to(&world, worker.task, "Review").await;
+        world.to(worker.task, "Backlog").await;
+        world.to(worker.task, "Review").await;
+        world.to(worker.task, "Backlog").await;
+        world.to(worker.task, "Review").await;
         assert_eq!(reviewer.waiting().await.len(), 1);
         reviewer.end_turn().await;
         world.run().await;
@@ -104,8 +95,8 @@ store::on_both_engines! {
 
         // One that was stopped is over; a task that is over is reviewed by nobody.
         world.board().session_stop(&OPERATOR, reviewer.session).await.unwrap();
-        to(&world, worker.task, "Backlog").await;
-        to(&world, worker.task, "Review").await;
+        world.to(worker.task, "Backlog").await;
+        world.to(worker.task, "Review").await;
         assert_eq!(called(&world, worker.task, "Code review").await.len(), 2);
         world.assert_heard_once();
     }
@@ -155,7 +146,7 @@ store::on_both_engines! {
         let other = called(&world, worker.task, "Review").await.remove(0);
         other.end_turn().await;
         world.run().await;
-        to(&world, worker.task, "Done").await;
+        world.to(worker.task, "Done").await;
         let asked = |puppet: &Puppet| puppet.texts().iter().filter(|text| *text == "What is left?").count();
         assert_eq!((asked(&other), asked(&worker) + asked(&sibling)), (1, 1), "one session of each agent");
         world.assert_heard_once();
@@ -171,7 +162,7 @@ store::on_both_engines! {
         puppet.end_turn().await;
         world.run().await;
         puppet.operator_says("Decide.").await;
-        to(&world, puppet.task, "Review").await;
+        world.to(puppet.task, "Review").await;
         board.step_decide(&puppet.actor(), Decision::Approved, "In review: good.").await.unwrap();
         let reasons = async || {
             let decided = board.step_decisions(&OPERATOR, puppet.task).await.unwrap();
@@ -180,8 +171,8 @@ store::on_both_engines! {
         assert_eq!(reasons().await.len(), 2);
         puppet.end_turn_if_open().await;
         world.run().await;
-        to(&world, puppet.task, "Backlog").await;
-        to(&world, puppet.task, "Review").await;
+        world.to(puppet.task, "Backlog").await;
+        world.to(puppet.task, "Review").await;
         assert_eq!(reasons().await, ["In progress: too long."], "only those of the step that is entered");
     }
 
@@ -191,7 +182,7 @@ store::on_both_engines! {
         let first = world.working("First").await;
         let waits = CreateTask { blocked_by: vec![first.task], start_agent: Some(false), ..prompted("Waits") };
         let waits = world.create(waits).await.unwrap().task.id;
-        to(&world, waits, "Review").await;
+        world.to(waits, "Review").await;
         assert!(called(&world, waits, "Code review").await.is_empty());
         let done = domain::params::UpdateTask { state: Some("done".to_owned()), ..domain::params::UpdateTask::default() };
         world.board().task_update(&OPERATOR, first.task, done).await.unwrap();
@@ -200,7 +191,7 @@ store::on_both_engines! {
 
         let nobodys = world.create(CreateTask { start_agent: Some(false), ..prompted("Nobody's") }).await.unwrap().task.id;
         world.execute(&format!("update tasks set agent_profile_id = null where id = '{nobodys}'")).await;
-        to(&world, nobodys, "Review").await;
+        world.to(nobodys, "Review").await;
         let card = world.board().task_get(&OPERATOR, nobodys).await.unwrap();
         let notice = card.workflow_notice.unwrap_or_default();
         assert!(notice.contains("Code review") && notice.contains("no agent profile"), "{notice}");
@@ -258,7 +249,7 @@ store::on_both_engines! {
         let worker = world.resting("Task").await;
         let helper = helper(&world, &worker).await;
         assert_eq!(worker.step().await, "In Progress");
-        to(&world, worker.task, "Backlog").await;
+        world.to(worker.task, "Backlog").await;
         helper.end_turn().await;
         world.run().await;
         assert_eq!(worker.step().await, "Backlog");
@@ -288,7 +279,7 @@ store::on_both_engines! {
         enters(&world, "Review", vec![EnterAction::RunCodeReview(run(Some(other), None))]).await;
         let card = CreateTask { start_agent: Some(false), ..prompted("Task") };
         let task = world.create(card).await.unwrap().task.id;
-        to(&world, task, "Review").await;
+        world.to(task, "Review").await;
         let reviewer = called(&world, task, "Code review").await.remove(0);
         assert_eq!(reviewer.texts().len(), 1);
         world.board().prompt_task(&OPERATOR, task, "For the worker.", None).await.unwrap();
@@ -296,8 +287,8 @@ store::on_both_engines! {
         let worker = world.primary(task).await;
         assert_eq!((worker.view().await.agent_profile_id, worker.texts()), (world.profile, vec!["For the worker.".to_owned()]));
         reviewer.end_turn().await;
-        to(&world, task, "Backlog").await;
-        to(&world, task, "Review").await;
+        world.to(task, "Backlog").await;
+        world.to(task, "Review").await;
         assert_eq!(called(&world, task, "Code review").await.len(), 1, "the same reviewer reads it again");
     }
 
@@ -307,7 +298,7 @@ store::on_both_engines! {
         enters(&world, "Review", vec![EnterAction::QueueRun(QueuedRun::default())]).await;
         let silent = CreateTask { title: "Silent".to_owned(), start_agent: Some(false), ..CreateTask::default() };
         let silent = world.create(silent).await.unwrap().task.id;
-        to(&world, silent, "Review").await;
+        world.to(silent, "Review").await;
         assert!(called(&world, silent, "Review").await.is_empty(), "no session without words");
         let said = board.task_get(&OPERATOR, silent).await.unwrap().workflow_notice.unwrap_or_default();
         assert!(said.contains("what to do"), "{said}");
@@ -316,14 +307,14 @@ store::on_both_engines! {
         enters(&world, "Review", vec![EnterAction::QueueRun(run(None, Some(&repeated)))]).await;
         let long = CreateTask { description: "x".repeat(100_000), start_agent: Some(false), ..prompted("Long") };
         let long = world.create(long).await.unwrap().task.id;
-        to(&world, long, "Review").await;
+        world.to(long, "Review").await;
         let said = board.task_get(&OPERATOR, long).await.unwrap().workflow_notice.unwrap_or_default();
         assert!(said.contains("bytes"), "{said}");
 
         enters(&world, "Review", vec![EnterAction::RunCodeReview(QueuedRun::default())]).await;
         let letter = CreateTask { purpose: Some(Purpose::Office), start_agent: Some(false), ..prompted("Letter") };
         let letter = world.create(letter).await.unwrap().task.id;
-        to(&world, letter, "Review").await;
+        world.to(letter, "Review").await;
         let said = board.task_get(&OPERATOR, letter).await.unwrap().workflow_notice.unwrap_or_default();
         assert!(said.contains("Code review"), "{said}");
     }

@@ -49,15 +49,6 @@ async fn set(world: &World, task: TaskId, state: &str) {
     world.run().await;
 }
 
-async fn to(world: &World, task: TaskId, step: &str) {
-    world
-        .board()
-        .task_move(&OPERATOR, task, &MoveTask::to(world.step(step)))
-        .await
-        .unwrap();
-    world.run().await;
-}
-
 store::on_both_engines! {
     async fn the_workflows_words_stand_before_those_of_each_step(db: TestDb) {
         let world = World::new(db).await;
@@ -66,7 +57,7 @@ store::on_both_engines! {
         world.board().step_update(&OPERATOR, world.step("In Progress"), params).await.unwrap();
         let card = domain::params::CreateTask { start_agent: Some(false), ..prompted("Task") };
         let task = world.create(card).await.unwrap().task.id;
-        to(&world, task, "In Progress").await;
+        world.to(task, "In Progress").await;
         assert_eq!(world.primary(task).await.texts(), ["House rules.\n\nDo Begin with Task. now"]);
     }
 
@@ -140,17 +131,17 @@ store::on_both_engines! {
         world.run().await;
 
         // Leaving and coming back plans again; leaving ends it where the step says so.
-        to(&world, puppet.task, "Backlog").await;
+        world.to(puppet.task, "Backlog").await;
         let rest = MoveTask {
             entry_options: Some(EntryOptions { skip_step_prompt: true, ..EntryOptions::default() }),
             ..MoveTask::to(world.step("In Progress"))
         };
         world.board().task_move(&OPERATOR, puppet.task, &rest).await.unwrap();
         assert!(puppet.view().await.plan_mode);
-        to(&world, puppet.task, "Backlog").await;
+        world.to(puppet.task, "Backlog").await;
         assert!(puppet.view().await.plan_mode, "In Progress has no on_exit");
         events(&world, "Backlog", |e| e.on_exit = vec![PlanAction::DisablePlanMode]).await;
-        to(&world, puppet.task, "Done").await;
+        world.to(puppet.task, "Done").await;
         assert!(!puppet.view().await.plan_mode);
     }
 
@@ -170,8 +161,8 @@ store::on_both_engines! {
         assert_eq!(reviewer.view().await.agent_profile_id, profile);
         reviewer.end_turn().await;
         world.run().await;
-        to(&world, worker.task, "Backlog").await;
-        to(&world, worker.task, "Review").await;
+        world.to(worker.task, "Backlog").await;
+        world.to(worker.task, "Review").await;
         assert_eq!(world.count("sessions").await, 2, "it is used again");
         assert_eq!(reviewer.texts().len(), 2);
     }
@@ -277,9 +268,9 @@ store::on_both_engines! {
         };
         let mine = (Some("mine".to_owned()), Some("mine-model".to_owned()));
         assert_eq!(wanted().await, mine);
-        to(&world, puppet.task, "Backlog").await;
+        world.to(puppet.task, "Backlog").await;
         assert_eq!(wanted().await, mine);
-        to(&world, puppet.task, "Done").await;
+        world.to(puppet.task, "Done").await;
         assert_eq!(wanted().await, (None, None));
 
         let pins = UpdateStep { agent_profile_id: Some(Some(world.profile)), ..UpdateStep::default() };

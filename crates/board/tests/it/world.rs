@@ -6,7 +6,7 @@ use crate::puppet::Puppet;
 use board::{Actor, Board, BoardError, Clock, Result, Settings};
 use domain::error::{ErrorCode, Refusal};
 use domain::ids::{ProfileId, QuestionId, SessionId, StepId, TaskId};
-use domain::params::{CreateAgent, CreateTask};
+use domain::params::{CreateAgent, CreateTask, MoveTask};
 use domain::question::{ParentQuestion, QuestionStatus};
 use domain::time::Timestamp;
 use domain::view::{WorkflowView, WorkspaceView};
@@ -251,6 +251,15 @@ impl World {
     /// The id of the Kanban step of this name.
     pub(crate) fn step(&self, name: &str) -> StepId {
         self.steps.iter().find(|s| s.name == name).unwrap().id
+    }
+
+    /// The operator moves a card to the step of this name, and what follows from that is done.
+    pub(crate) async fn to(&self, task: TaskId, step: &str) {
+        self.board()
+            .task_move(&Actor::Operator, task, &MoveTask::to(self.step(step)))
+            .await
+            .unwrap();
+        self.run().await;
     }
 
     /// No agent was sent the same prompt twice.

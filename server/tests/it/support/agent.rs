@@ -24,6 +24,13 @@ impl Agent {
         Self::launch_session(app, task, session).await
     }
 
+    /// A new task whose agent has ended its first turn: its card is in Review.
+    pub(crate) async fn resting(app: &TestApp, title: &str) -> Self {
+        let agent = Self::launch(app, app.started_task(title).await).await;
+        agent.end_turn().await;
+        agent
+    }
+
     /// Launches the agent of a certain session; its first prompt is accepted.
     pub(crate) async fn launch_session(app: &TestApp, task: TaskId, session: SessionId) -> Self {
         let board = app.board().clone();

@@ -1,5 +1,6 @@
 //! A stand-in for Discord's REST API that enforces its limits: lengths, nonces, a bucket for each route, who cannot be written to.
 
+use super::stand_in::StandIn;
 use axum::Router;
 use axum::body::Body;
 use axum::extract::{Path, State};
@@ -10,8 +11,6 @@ use serde_json::{Value, json};
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
-use tokio::net::TcpListener;
-use tokio::task::JoinHandle;
 use tokio::time::sleep;
 
 pub(crate) const TOKEN: &str = "bot-token-of-the-test";
@@ -48,31 +47,21 @@ struct World {
 pub(crate) struct DiscordServer {
     url: String,
     world: Arc<Mutex<World>>,
-    serving: JoinHandle<()>,
-}
-
-impl Drop for DiscordServer {
-    fn drop(&mut self) {
-        self.serving.abort();
-    }
+    _server: StandIn,
 }
 
 impl DiscordServer {
     pub(crate) async fn start() -> Self {
         let world = Arc::new(Mutex::new(World::default()));
-        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-        let url = format!("http://{}/api/v10", listener.local_addr().unwrap());
         let app = Router::new()
             .route("/api/v10/users/@me/channels", post(open))
             .route("/api/v10/channels/{channel}/messages", post(send))
             .with_state(Arc::clone(&world));
-        let serving = tokio::spawn(async move {
-            let _ = axum::serve(listener, app).await;
-        });
+        let server = StandIn::start(app).await;
         Self {
-            url,
+            url: format!("{}/api/v10", server.base()),
             world,
-            serving,
+            _server: server,
         }
     }
 

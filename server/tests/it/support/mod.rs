@@ -1,11 +1,13 @@
 //! The smallest world: a server, an operator's client that checks every answer against the OpenAPI document, agents.
 
 pub(crate) mod agent;
+pub(crate) mod chance;
 pub(crate) mod client;
 pub(crate) mod discord;
 pub(crate) mod feed;
 pub(crate) mod providers;
 pub(crate) mod redact;
+mod stand_in;
 
 use board::{Actor, Board};
 use domain::ids::TaskId;
@@ -54,8 +56,18 @@ impl TestApp {
 
     /// As [`Self::with`], on a certain database.
     pub(crate) async fn on_with(db: &TestDb, vary: Variation) -> Self {
+        Self::on_configured(db, vary, |_config| {}).await
+    }
+
+    /// As [`Self::configured`], on a certain database.
+    pub(crate) async fn on_configured(
+        db: &TestDb,
+        vary: Variation,
+        change: impl FnOnce(&mut Config),
+    ) -> Self {
         Self::configured(vary, |config| {
             config.database_url = Some(db.url().to_owned());
+            change(config);
         })
         .await
     }
@@ -139,6 +151,11 @@ impl TestApp {
         let reply = self.post("/tasks", body).await;
         assert_eq!(reply.status, 201, "{}", reply.json);
         reply.json
+    }
+
+    /// A task as the API shows it.
+    pub(crate) async fn card(&self, task: TaskId) -> Value {
+        self.get(&format!("/tasks/{task}")).await.json
     }
 
     /// A task with a prompt, and its id.

@@ -1,6 +1,7 @@
 //! A stand-in for a provider's REST API: what it shows is set by the test, and it knows conditional requests, pages, limits, tokens
 //! and merging as GitHub and GitLab do.
 
+use super::stand_in::StandIn;
 use axum::Router;
 use axum::body::{Body, to_bytes};
 use axum::extract::{Request, State};
@@ -11,8 +12,6 @@ use serde_json::{Value, json};
 use server::providers::Account;
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex};
-use tokio::net::TcpListener;
-use tokio::task::JoinHandle;
 
 pub(crate) const TOKEN: &str = "token-of-the-test";
 
@@ -39,45 +38,32 @@ struct World {
 
 /// The stand-in; it ends when it is dropped.
 pub(crate) struct ProviderServer {
-    base: String,
+    server: StandIn,
     world: Arc<Mutex<World>>,
-    serving: JoinHandle<()>,
-}
-
-impl Drop for ProviderServer {
-    fn drop(&mut self) {
-        self.serving.abort();
-    }
 }
 
 impl ProviderServer {
     pub(crate) async fn start() -> Self {
         let world = Arc::new(Mutex::new(World::default()));
-        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-        let base = format!("http://{}", listener.local_addr().unwrap());
         let app = Router::new()
             .fallback(answer)
             .with_state(Arc::clone(&world));
-        let serving = tokio::spawn(async move {
-            let _ = axum::serve(listener, app).await;
-        });
         Self {
-            base,
+            server: StandIn::start(app).await,
             world,
-            serving,
         }
     }
 
     pub(crate) fn account(&self) -> Account {
         Account {
-            base_url: self.base.clone(),
+            base_url: self.server.base().to_owned(),
             token: Some(TOKEN.to_owned()),
         }
     }
 
     /// The address of a repository that is kept here.
     pub(crate) fn repository(&self, path: &str) -> String {
-        format!("{}/{path}", self.base)
+        format!("{}/{path}", self.server.base())
     }
 
     /// From now on this is at `path`.
@@ -92,7 +78,7 @@ impl ProviderServer {
     /// The page at `path` is followed by the one at `url`, which may be a path.
     pub(crate) fn follow(&self, path: &str, url: &str) {
         let url = if url.starts_with('/') {
-            format!("{}{url}", self.base)
+            format!("{}{url}", self.server.base())
         } else {
             url.to_owned()
         };
