@@ -1,12 +1,14 @@
 //! Providers in the order in which they are asked.
 //!
 //! When one does not answer, the next is asked, unless it would answer the same (a refusal) or nobody waits any more. The one that
-//! answered goes on with the conversation.
+//! answered goes on with the conversation. With a rotation each answer begins at the next of them, so that they share the work.
 
 use crate::chat::{Chat, Reply};
 use crate::error::{ProviderError, Trouble};
 use crate::provider::{Provider, Words};
 use crate::settings::Settings;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 use tokio::sync::mpsc;
 use tokio::time::Instant;
@@ -16,6 +18,8 @@ use tokio_util::sync::CancellationToken;
 #[derive(Debug, Clone, Default)]
 pub struct Chain {
     providers: Vec<Provider>,
+    /// How many answers were begun, when they are to go round.
+    rotation: Option<Arc<AtomicUsize>>,
 }
 
 /// An answer and who gave it.
@@ -40,10 +44,23 @@ impl Chain {
             .cloned()
             .map(Provider::new)
             .collect::<Result<_, _>>()?;
-        Ok(Self { providers })
+        Ok(Self {
+            providers,
+            rotation: settings.round_robin.then(Arc::default),
+        })
     }
 
-    /// Only the providers of these names, in their order. No names are no wish; names of which none is configured too.
+    /// The place at which the next answer begins.
+    pub(crate) fn next_place(&self) -> usize {
+        match &self.rotation {
+            Some(begun) if !self.providers.is_empty() => {
+                begun.fetch_add(1, Ordering::Relaxed) % self.providers.len()
+            }
+            _ => 0,
+        }
+    }
+
+    /// Only the providers of these names, in their order: a wish is not rotated. No names are no wish; names of which none is configured too.
     #[must_use]
     pub fn ordered_by(&self, names: &[String]) -> Self {
         let providers: Vec<Provider> = names
@@ -58,7 +75,10 @@ impl Chain {
         if providers.is_empty() {
             self.clone()
         } else {
-            Self { providers }
+            Self {
+                providers,
+                rotation: None,
+            }
         }
     }
 

@@ -13,6 +13,8 @@ const TIMEOUT: Duration = Duration::from_secs(120);
 pub struct Settings {
     /// What can be asked.
     pub endpoints: Vec<Endpoint>,
+    /// Each answer begins at the next of them; otherwise all begin at the first.
+    pub round_robin: bool,
     /// What was set and cannot be used: sentences for the operator.
     pub problems: Vec<String>,
 }
@@ -59,6 +61,13 @@ impl Settings {
                     "AI_PROVIDER_CHAIN names \"{name}\", which is none of openai, anthropic, ollama"
                 )),
             }
+        }
+        match value("AI_PROVIDER_ROTATION").as_deref() {
+            None | Some("none") => {}
+            Some("round_robin") => settings.round_robin = true,
+            Some(other) => settings.problems.push(format!(
+                "AI_PROVIDER_ROTATION is \"{other}\", which is none of none, round_robin"
+            )),
         }
         settings
     }
@@ -196,6 +205,14 @@ mod tests {
         assert_eq!(order(&wished), [("ollama", "l"), ("anthropic", "c")]);
         assert_eq!(wished.problems.len(), 1);
         assert!(wished.problems[0].contains("\"acme\""));
+    }
+
+    #[test]
+    fn models_share_the_work_when_that_is_wished() {
+        assert!(read(&[("AI_PROVIDER_ROTATION", "round_robin")]).round_robin);
+        assert!(!read(&[("AI_PROVIDER_ROTATION", "none")]).round_robin);
+        let odd = read(&[("AI_PROVIDER_ROTATION", "dice")]);
+        assert!(!odd.round_robin && odd.problems[0].contains("\"dice\""));
     }
 
     #[test]

@@ -177,7 +177,7 @@ pub async fn answer(
         deadline: Instant::now() + ask.limits.budget,
         progress,
         cancel,
-        place: 0,
+        place: chain.next_place(),
         rounds: 0,
         seq: 0,
         deeds: Deeds::default(),

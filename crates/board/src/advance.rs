@@ -128,7 +128,7 @@ impl Work {
             | TurnState::Open => false,
         };
         if !counts {
-            return Box::pin(self.work_left_done(task, session.id)).await;
+            return Box::pin(self.work_left_done(task, session)).await;
         }
         let mut handoff = None;
         if step.auto_advance_requires_signal {
@@ -183,8 +183,8 @@ impl Work {
 
     /// A session that was at work beside the primary one has come to rest without an end that counts. What the others completed in
     /// this step moves the card now, if it waited for that session alone. When the primary one ends so, its work is not done.
-    pub(crate) async fn work_left_done(&mut self, task: &mut Task, rests: SessionId) -> Result<()> {
-        if load_session(&mut self.tx, rests).await?.is_primary {
+    pub(crate) async fn work_left_done(&mut self, task: &mut Task, rests: &Session) -> Result<()> {
+        if rests.is_primary {
             return Ok(());
         }
         let Some(step) = self.step_of(task).await? else {
@@ -195,14 +195,14 @@ impl Work {
             || task.archived_at.is_some()
             || task.waits_for_place()
             || !waits.is_empty()
-            || self.works_or_will(task, rests).await?
+            || self.works_or_will(task, rests.id).await?
         {
             return Ok(());
         }
         let entered = store::workflows::last_moved_at(&mut self.tx, task.id).await?;
         let mut done = None;
         for session in store::sessions::list(&mut self.tx, task.id).await? {
-            if session.id == rests || session.state.is_terminal() {
+            if session.id == rests.id || session.state.is_terminal() {
                 continue;
             }
             let last = store::turns::latest(&mut self.tx, session.id).await?;

@@ -11,12 +11,35 @@ use domain::context::CODE_REVIEW;
 use domain::digest::sha256_hex;
 use domain::ids::ProfileId;
 use domain::queue::QueuedBy;
-use domain::session::Session;
+use domain::session::{Session, SessionState};
 use domain::task::{Purpose, Task};
 use domain::workflow::{EnterAction, QueuedRun, Step};
 
-/// What the session of a review is called.
-const REVIEW: &str = "Code review";
+/// What entering a step has a session of its own do.
+#[derive(Debug)]
+pub(crate) struct Errand {
+    /// How later entries find the session, whatever it is called by then.
+    pub(crate) key: String,
+    /// What the session is called at first.
+    pub(crate) name: String,
+}
+
+impl Errand {
+    fn of_step(step: &Step) -> Self {
+        Self {
+            key: format!("run:{}", step.id),
+            name: step.name.clone(),
+        }
+    }
+
+    /// One review of a task, whichever step asks for it.
+    fn review() -> Self {
+        Self {
+            key: "review".to_owned(),
+            name: "Code review".to_owned(),
+        }
+    }
+}
 
 impl Work {
     /// Queues what the step's entry asks for. A task that is over is worked on by nobody.
@@ -29,7 +52,7 @@ impl Work {
                 EnterAction::QueueRun(run) => {
                     let words = run.prompt.as_deref().unwrap_or(&step.prompt);
                     let words = self.words_for(task, step, words).await?;
-                    self.run_in_own_session(task, step, run, &step.name, &words)
+                    self.run_in_own_session(task, step, run, &Errand::of_step(step), &words)
                         .await?;
                 }
                 EnterAction::RunCodeReview(run) if task.purpose == Purpose::Work => {
@@ -37,12 +60,13 @@ impl Work {
                         Some(words) => self.workflow_words(task, step, words).await?,
                         None => CODE_REVIEW.to_owned(),
                     };
-                    self.run_in_own_session(task, step, run, REVIEW, &words)
+                    self.run_in_own_session(task, step, run, &Errand::review(), &words)
                         .await?;
                 }
                 EnterAction::RunCodeReview(_) => {
                     let why = "findings belong to tasks of the board's own work";
-                    self.say_not_started(task, step, REVIEW, why).await?;
+                    self.say_not_started(task, step, &Errand::review().name, why)
+                        .await?;
                 }
                 EnterAction::QueueRunForEachParticipant(run) => {
                     let words = run.prompt.as_deref().unwrap_or(&step.prompt);
@@ -76,9 +100,10 @@ impl Work {
         task: &Task,
         step: &Step,
         run: &QueuedRun,
-        name: &str,
+        errand: &Errand,
         words: &str,
     ) -> Result<()> {
+        let name = errand.name.as_str();
         if words.trim().is_empty() {
             let why = "neither the step nor the task says what to do";
             return self.say_not_started(task, step, name, why).await;
@@ -104,16 +129,12 @@ impl Work {
             !session.is_primary
                 && !session.state.is_terminal()
                 && session.agent_profile_id == profile
-                && session.name.as_deref() == Some(name)
+                && session.made_for.as_ref() == Some(&errand.key)
         });
         let session = match earlier {
             Some(session) => session,
-            None => match self.another_session(task, profile).await {
-                Ok(mut session) => {
-                    session.name = Some(name.to_owned());
-                    self.save_session(&mut session).await?;
-                    session
-                }
+            None => match self.another_session(task, profile, Some(errand)).await {
+                Ok(session) => session,
                 Err(BoardError::Refused(refusal)) => {
                     return self
                         .say_not_started(task, step, name, &refusal.message)
@@ -125,7 +146,7 @@ impl Work {
         self.queue_run(task, step, session, words).await
     }
 
-    /// The newest live session of each agent; the task's own is left out when the step starts it anyway.
+    /// The newest session of each agent; the task's own is left out when the step starts it anyway.
     async fn run_for_each(&mut self, task: &Task, step: &Step, words: &str) -> Result<()> {
         let mut sessions = store::sessions::list(&mut self.tx, task.id).await?;
         let started = target_session(&sessions).filter(|_| step.auto_starts());
@@ -133,8 +154,11 @@ impl Work {
             .map(|session| session.agent_profile_id)
             .into_iter()
             .collect();
-        sessions.retain(|session| !session.state.is_terminal());
-        sessions.sort_by_key(|session| std::cmp::Reverse((session.created_at, session.id)));
+        // One that was retired comes back for it, unless a live one of its agent is there.
+        sessions.retain(|s| !s.state.is_terminal() || s.state == SessionState::Completed);
+        sessions.sort_by_key(|session| {
+            std::cmp::Reverse((!session.state.is_terminal(), session.created_at, session.id))
+        });
         for session in sessions {
             if !asked.contains(&session.agent_profile_id) {
                 asked.push(session.agent_profile_id);

@@ -94,7 +94,7 @@ impl Board {
             && work.turn_would_wait(&task).await?
         {
             // The step in which the turn would begin is full: no agent is started for a card that only waits there.
-            work.before_turn(&mut task, &session, row).await?;
+            Box::pin(work.before_turn(&mut task, &session, row)).await?;
             if task.waits_for_place() {
                 work.commit().await?;
                 return Box::pin(self.delivery_next(id, node, live, fresh_because)).await;
@@ -147,7 +147,7 @@ impl Board {
             QueuedState::Attempted => work.redeliver(&task, &session, &row, fresh_because).await?,
             QueuedState::Queued => {
                 if row.queued_by != QueuedBy::Workflow {
-                    work.before_turn(&mut task, &session, &row).await?;
+                    Box::pin(work.before_turn(&mut task, &session, &row)).await?;
                     session = load_session(&mut work.tx, id).await?;
                     let stays = store::queue::find(&mut work.tx, row.id)
                         .await?

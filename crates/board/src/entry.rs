@@ -4,13 +4,14 @@
 
 use crate::Result;
 use crate::prompts::{DEFERRED_LAUNCH, NewPrompt, target_session};
+use crate::standing::active_bundles;
 use crate::transition::{Work, find_step, load_session};
 use domain::dependency::LaunchIntent;
 use domain::effect::EffectKind;
-use domain::ids::MoveId;
+use domain::ids::{MoveId, ProfileId};
 use domain::moves::{EntryMarker, EntryOptions};
 use domain::queue::{Lane, QueuedBy};
-use domain::session::{FreshStart, Session, SessionState};
+use domain::session::{FreshStart, Session, SessionCommand, SessionState};
 use domain::task::Task;
 use domain::workflow::{EnterAction, SessionOperation, SessionRule, Step, rule_for};
 use store::launches::DeferredLaunch;
@@ -77,7 +78,8 @@ impl Work {
             return self.enter_later(task, step, entry.options, launch).await;
         }
         if step.auto_starts() {
-            self.start_agent(task, step, entry, launch).await?;
+            // On the heap, like the rest of what is large and not part of every move.
+            Box::pin(self.start_agent(task, step, entry, launch)).await?;
             if task.waits_for_place() {
                 // It enters when it has one.
                 return Ok(());
@@ -223,7 +225,7 @@ impl Work {
     }
 
     /// The session that works in a step: of the step's own profile, when it pins one, and the primary from then on; else the one
-    /// that prompts to the task go to.
+    /// that prompts to the task go to. One that was retired comes back.
     pub(crate) async fn session_for_step(&mut self, task: &Task, step: &Step) -> Result<Session> {
         let mut session = match step.agent_profile_id {
             None => return self.ensure_session(task).await,
@@ -231,22 +233,41 @@ impl Work {
                 let sessions = store::sessions::list(&mut self.tx, task.id).await?;
                 match target_session(&sessions).filter(|s| s.agent_profile_id == pinned) {
                     Some(session) => return Ok(session.clone()),
-                    None => match sessions
-                        .iter()
-                        .find(|s| s.agent_profile_id == pinned && !s.state.is_terminal())
-                    {
+                    None => match of_profile(&sessions, pinned) {
                         Some(session) => session.clone(),
                         None => self.new_session(task, pinned).await?,
                     },
                 }
             }
         };
+        if session.state == SessionState::Completed {
+            self.session(&mut session, SessionCommand::Resume).await?;
+        }
         if !session.is_primary
             && let Some(before) = self.make_primary(&mut session).await?
         {
             self.hand_over(&before, &session).await?;
+            Box::pin(self.retire(before)).await?;
         }
         Ok(session)
+    }
+
+    /// Ends the session that was the task's own until its step chose another (1.7). One that has something left to say or to hear
+    /// goes on beside it; a prompt or a step that chooses it again brings it back.
+    async fn retire(&mut self, mut session: Session) -> Result<()> {
+        let has_something = session.state != SessionState::WaitingForInput
+            || !store::queue::list(&mut self.tx, session.id)
+                .await?
+                .is_empty()
+            || !active_bundles(&mut self.tx, &session).await?.is_empty()
+            || store::questions::pending_of_child(&mut self.tx, session.task_id)
+                .await?
+                .iter()
+                .any(|question| question.child_session_id == session.id);
+        if !has_something {
+            self.session(&mut session, SessionCommand::Complete).await?;
+        }
+        Ok(())
     }
 
     /// What waits for the session that was the primary, and was not addressed to it alone, follows the card to the one that is.
@@ -371,6 +392,16 @@ impl Work {
         let steps = store::workflows::steps(&mut self.tx, task.workflow_id).await?;
         Ok(find_step(&steps, task.workflow_step_id).cloned())
     }
+}
+
+/// The session of a profile that goes on with a task: a live one, or else one that was retired; the newest of each.
+fn of_profile(sessions: &[Session], profile: ProfileId) -> Option<&Session> {
+    let with = |keeps: fn(&Session) -> bool| {
+        let mut of_profile = sessions.iter().filter(|s| s.agent_profile_id == profile);
+        of_profile.find(|session| session.made_for.is_none() && keeps(session))
+    };
+    with(|session| !session.state.is_terminal())
+        .or_else(|| with(|session| session.state == SessionState::Completed))
 }
 
 fn configure(session: &mut Session, rule: &SessionRule) {

@@ -199,7 +199,7 @@ impl Board {
             store::launches::set_launched(&mut work.tx, task.id, false).await?;
             work.task(&mut task, TaskCommand::LaunchFailed).await?;
             work.session(&mut session, SessionCommand::Fail).await?;
-            Box::pin(work.work_left_done(&mut task, session.id)).await?;
+            Box::pin(work.work_left_done(&mut task, &session)).await?;
         }
         work.task_event(&task).await?;
         work.commit().await

@@ -5,7 +5,7 @@
 
 use crate::entry::{Entry, EntryMoment};
 use crate::prompts::{DEFERRED_LAUNCH, NewPrompt};
-use crate::transition::{Work, find_step, load_task};
+use crate::transition::{Work, load_task};
 use crate::{Actor, Result};
 use domain::dependency::{LaunchIntent, blocked_reason};
 use domain::effect::EffectKind;
@@ -64,8 +64,7 @@ impl Work {
         }
         if launch.intent == LaunchIntent::EnterStep {
             store::launches::delete(&mut self.tx, id).await?;
-            let steps = store::workflows::steps(&mut self.tx, task.workflow_id).await?;
-            let Some(step) = find_step(&steps, task.workflow_step_id) else {
+            let Some(step) = self.step_of(&task).await? else {
                 return Ok(false);
             };
             let marker = store::moves::take_marker(&mut self.tx, id).await?;
@@ -73,7 +72,7 @@ impl Work {
                 options: marker.filter(|m| m.step_id == step.id).map(|m| m.options),
                 ..Entry::at(EntryMoment::Promotion)
             };
-            self.enter(&mut task, step, entry).await?;
+            self.enter(&mut task, &step, entry).await?;
             return Ok(true);
         }
         let sessions = store::sessions::list(&mut self.tx, id).await?;
@@ -82,9 +81,12 @@ impl Work {
             store::tasks::set_notice(&mut self.tx, id, Some(notice)).await?;
             return Ok(false);
         }
-        let steps = store::workflows::steps(&mut self.tx, task.workflow_id).await?;
-        let mut session = match find_step(&steps, task.workflow_step_id) {
-            Some(step) => self.session_for_step(&task, step).await?,
+        let step = self.step_of(&task).await?;
+        let mut session = match &step {
+            Some(step) => {
+                let session = self.session_for_step(&task, step).await?;
+                self.prepare(session, step, false).await?
+            }
             None => self.ensure_session(&task).await?,
         };
         if session.state == SessionState::Cancelled {
@@ -110,10 +112,27 @@ impl Work {
             None => {
                 self.admit(&task, &mut session, NewPrompt::from(&launch))
                     .await?;
+                if let Some(step) = &step {
+                    Box::pin(self.run_beside(&task, step)).await?;
+                }
             }
         }
         store::launches::set_launched(&mut self.tx, id, true).await?;
         Ok(true)
+    }
+
+    /// Somebody starts the task by hand: what waited to start it is no longer wanted. What its step has others do beside it was to
+    /// begin with that start, and begins with this one.
+    pub(crate) async fn launch_by_hand(&mut self, task: &Task) -> Result<()> {
+        let waited = store::launches::find(&mut self.tx, task.id).await?;
+        store::launches::delete(&mut self.tx, task.id).await?;
+        if waited.is_some_and(|launch| !launch.launched)
+            && !task.waits_for_place()
+            && let Some(step) = self.step_of(task).await?
+        {
+            Box::pin(self.run_beside(task, &step)).await?;
+        }
+        Ok(())
     }
 
     /// A prompt has reached its agent, or was taken back: when it was that of a deferred launch, nothing waits any more.

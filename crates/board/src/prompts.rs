@@ -1,5 +1,6 @@
 //! Admitting a prompt to a session's queue, whoever sends it, and choosing the session it goes to.
 
+use crate::beside::Errand;
 use crate::transition::{Work, load_session, load_task, queue_and_gate};
 use crate::{Actor, Board, Result};
 use domain::effect::EffectKind;
@@ -140,6 +141,16 @@ pub(crate) fn target_session(sessions: &[Session]) -> Option<&Session> {
 impl Work {
     /// Adds a session in CREATED; the first one of a task is its primary.
     pub(crate) async fn new_session(&mut self, task: &Task, profile: ProfileId) -> Result<Session> {
+        self.insert_session(task, profile, None).await
+    }
+
+    /// See [`Self::new_session`]; `errand` is what the workflow makes it for.
+    pub(crate) async fn insert_session(
+        &mut self,
+        task: &Task,
+        profile: ProfileId,
+        errand: Option<&Errand>,
+    ) -> Result<Session> {
         let is_first = store::sessions::list(&mut self.tx, task.id)
             .await?
             .is_empty();
@@ -151,7 +162,8 @@ impl Work {
         let session = Session {
             id: SessionId::new(),
             task_id: task.id,
-            name: None,
+            name: errand.map(|errand| errand.name.clone()),
+            made_for: errand.map(|errand| errand.key.clone()),
             state: SessionState::Created,
             is_primary: is_first,
             is_passthrough: agent_profile.passthrough,
@@ -185,7 +197,7 @@ impl Work {
         Ok(session)
     }
 
-    /// The session that a prompt to `task` goes to, made when the task has none.
+    /// The session that a prompt to `task` goes to, made as its step wants it when the task has none.
     pub(crate) async fn ensure_session(&mut self, task: &Task) -> Result<Session> {
         let sessions = store::sessions::list(&mut self.tx, task.id).await?;
         if let Some(session) =
@@ -198,7 +210,13 @@ impl Work {
                 "the task has no agent profile: choose an agent for it before it is started",
             )
         })?;
-        self.new_session(task, profile).await
+        let session = self.new_session(task, profile).await?;
+        match self.step_of(task).await? {
+            // It enters when it has its place.
+            _ if task.waits_for_place() => Ok(session),
+            Some(step) => Box::pin(self.prepare(session, &step, false)).await,
+            None => Ok(session),
+        }
     }
 
     /// See [`Board::prompt_session`].
@@ -235,10 +253,7 @@ impl Work {
         let (rows, gate) = queue_and_gate(&mut self.tx, task, session).await?;
         let reserved = prompt.question_id.is_some() || prompt.answer_for_question_id.is_some();
         let deferred = prompt.dedupe_key.as_deref() == Some(DEFERRED_LAUNCH);
-        if prompt.queued_by == QueuedBy::User && !deferred {
-            // Started by hand: what waited to start it is no longer wanted.
-            store::launches::delete(&mut self.tx, task.id).await?;
-        }
+        let by_hand = prompt.queued_by == QueuedBy::User && !deferred;
         let row = QueuedPrompt {
             id: PromptId::new(),
             session_id: session.id,
@@ -266,6 +281,9 @@ impl Work {
             if !prompt.first
                 && let Some(outcome) = self.join_predecessor(&rows, &row).await?
             {
+                if by_hand {
+                    self.launch_by_hand(task).await?;
+                }
                 return Ok(outcome);
             }
             room::check_capacity(self.settings.queue_capacity, &rows)?;
@@ -281,6 +299,9 @@ impl Work {
             store::queue::put_first(&mut self.tx, session.id, row.id).await?;
         }
         self.queue_event(task.id, session.id).await?;
+        if by_hand {
+            self.launch_by_hand(task).await?;
+        }
 
         let never_started = never_started(session);
         let idle = !session.state.is_busy() && queue::is_at_rest(&rows, gate);

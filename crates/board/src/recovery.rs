@@ -137,6 +137,10 @@ impl Work {
         }
         if was_at_work {
             self.mark_interrupted(&mut task).await?;
+            let (rows, gate) = queue_and_gate(&mut self.tx, &task, session).await?;
+            if queue::is_at_rest(&rows, gate) {
+                Box::pin(self.work_left_done(&mut task, session)).await?;
+            }
         }
         self.effect(EffectKind::Dispatch, session, None).await?;
         Ok(interrupted)

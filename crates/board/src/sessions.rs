@@ -102,7 +102,7 @@ impl Board {
             if !work.is_worked_on(&task, id).await? {
                 work.task(&mut task, TaskCommand::ParentStop).await?;
             }
-            Box::pin(work.work_left_done(&mut task, id)).await?;
+            Box::pin(work.work_left_done(&mut task, &session)).await?;
             work.commit().await?;
         }
         Ok(stopped)
@@ -153,7 +153,7 @@ impl Board {
         let mut work = self.begin().await?;
         let mut session = load_session(&mut work.tx, id).await?;
         let mut task = load_task(&mut work.tx, session.task_id).await?;
-        work.session(&mut session, SessionCommand::Stop).await?;
+        let stopped = work.session(&mut session, SessionCommand::Stop).await?;
         for row in store::queue::list(&mut work.tx, id).await? {
             if let Some(question) = row.question_id {
                 store::questions::clear_prompt(&mut work.tx, question).await?;
@@ -180,6 +180,9 @@ impl Board {
         }
         if !work.is_worked_on(&task, id).await? {
             work.task(&mut task, TaskCommand::ParentStop).await?;
+        }
+        if stopped {
+            Box::pin(work.work_left_done(&mut task, &session)).await?;
         }
         work.event(
             NewEvent::new(EventKind::SessionStateChanged)

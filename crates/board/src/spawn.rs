@@ -3,6 +3,7 @@
 //! Operators and agents use the same operation. Who spawned a session, and where its agent replies to, is taken from the rows
 //! behind the caller's token; nothing in a call can claim to be somebody else.
 
+use crate::beside::Errand;
 use crate::messages::{Route, attributed, check_target_task};
 use crate::prompts::{NewPrompt, check_content, check_open};
 use crate::transition::{Work, find_step, load_task};
@@ -66,7 +67,7 @@ impl Board {
         let profile = work
             .spawn_profile(&target, spawner.as_ref().map(|(_, s)| s), params)
             .await?;
-        let mut session = work.another_session(&target, profile).await?;
+        let mut session = work.another_session(&target, profile, None).await?;
         let route = spawner.map(|(sender, sender_session)| Route {
             sender,
             sender_session,
@@ -115,11 +116,12 @@ impl Work {
         &mut self,
         task: &Task,
         profile: ProfileId,
+        errand: Option<&Errand>,
     ) -> Result<Session> {
         if task.autopilot {
             self.check_autopilot(profile).await?;
         }
-        self.new_session(task, profile).await
+        self.insert_session(task, profile, errand).await
     }
 
     async fn check_spawn_by_agent(&mut self, target: &Task) -> Result<()> {

@@ -497,6 +497,7 @@ impl Work {
             let mut session = self.prepare(session, step, false).await?;
             let prompt = self.first_prompt(actor, &params.description).await?;
             self.admit(&task, &mut session, prompt).await?;
+            Box::pin(self.run_beside(&task, step)).await?;
             Some(session.id)
         } else {
             None

@@ -65,6 +65,8 @@ pub struct Session {
     pub task_id: TaskId,
     /// A name chosen by a person or an agent; at most 120 code points.
     pub name: Option<String>,
+    /// What entering a step made it for beside the task's own session, as later entries find it; never changed.
+    pub made_for: Option<String>,
     /// Where it stands.
     pub state: SessionState,
     /// The one that unaddressed messages go to.

@@ -111,6 +111,12 @@ const STEPS: &[(i64, &str, &str, &str)] = &[
         include_str!("../migrations/sqlite/0017_saved_prompts.sql"),
         include_str!("../migrations/postgres/0017_saved_prompts.sql"),
     ),
+    (
+        18,
+        "made_for",
+        include_str!("../migrations/sqlite/0018_made_for.sql"),
+        include_str!("../migrations/postgres/0018_made_for.sql"),
+    ),
 ];
 
 /// Brings the schema up to date. Concurrent callers wait for one another.

@@ -10,7 +10,7 @@ use sqlx::any::AnyRow;
 
 const COLUMNS: &str = "id, task_id, name, state, is_primary, is_passthrough, agent_profile_id, provider_session_id, workspace_path, \
                        error_message, generation, auto_run, plan_mode, session_mode, session_model, fresh_start, holder, lease_until, \
-                       started_at, completed_at, created_at, updated_at, version";
+                       started_at, completed_at, created_at, updated_at, version, made_for";
 
 fn read(row: &AnyRow) -> Result<Session> {
     Ok(Session {
@@ -37,6 +37,7 @@ fn read(row: &AnyRow) -> Result<Session> {
         created_at: row.time("created_at")?,
         updated_at: row.time("updated_at")?,
         version: row.int("version")?,
+        made_for: row.opt_text("made_for")?,
     })
 }
 
@@ -44,7 +45,7 @@ fn read(row: &AnyRow) -> Result<Session> {
 pub async fn insert(tx: &mut Tx, session: &Session) -> Result<()> {
     sqlx::query(AssertSqlSafe(format!(
         "insert into sessions ({COLUMNS}) values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, \
-         $18, $19, $20, $21, $22, $23)"
+         $18, $19, $20, $21, $22, $23, $24)"
     )))
     .bind(session.id.to_string())
     .bind(session.task_id.to_string())
@@ -69,6 +70,7 @@ pub async fn insert(tx: &mut Tx, session: &Session) -> Result<()> {
     .bind(session.created_at.millis())
     .bind(session.updated_at.millis())
     .bind(session.version)
+    .bind(opt_text(session.made_for.as_deref()))
     .execute(tx.connection())
     .await?;
     Ok(())

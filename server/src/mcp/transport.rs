@@ -2,7 +2,8 @@
 //!
 //! - **Whose connection it is.** An `Mcp-Session-Id` belongs to the actor that opened it; for everybody else there is no such
 //!   session, whatever token they have.
-//! - **What could not be read.** The SDK answers a body that is no JSON as if its media type were wrong, and in plain text.
+//! - **What is refused before it is a call.** The SDK says so in plain text, and of a body that is no JSON that its media type is
+//!   wrong. Clients read JSON-RPC.
 //! - **Who is still there.** In the revisions with sessions the SDK lets a call run on when its client is cut off. A call that
 //!   waits for a person must know that nobody waits for it any more, so the answer's body tells when it is dropped.
 
@@ -16,9 +17,10 @@ use bytes::Bytes;
 use domain::error::Refusal;
 use futures::Stream;
 use futures::future::BoxFuture;
-use http::header::CONTENT_TYPE;
-use http::{HeaderMap, StatusCode};
+use http::header::{ALLOW, CONTENT_TYPE};
+use http::{HeaderMap, Method, StatusCode};
 use rmcp::ServerHandler;
+use rmcp::model::ErrorCode;
 use rmcp::transport::streamable_http_server::session::local::LocalSessionManager;
 use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
 use serde_json::{Value, json};
@@ -32,6 +34,10 @@ use tokio_util::sync::{CancellationToken, DropGuard};
 const SESSION_ID: &str = "mcp-session-id";
 /// The largest message; the board takes texts of up to 256 KiB.
 const BODY_LIMIT: usize = 1024 * 1024;
+
+/// JSON-RPC leaves this range to servers; these two are what the SDKs of MCP use for the same.
+const REFUSED: ErrorCode = ErrorCode(-32000);
+const SESSION_NOT_FOUND: ErrorCode = ErrorCode(-32001);
 
 /// The HTTP side of the route, whatever answers behind it.
 pub(super) trait Door: Send + Sync + std::fmt::Debug {
@@ -118,16 +124,14 @@ impl<H: ServerHandler> Half<H> {
             Ok(kept) => kept,
             Err(refused) => return refused,
         };
-        let response = self.service.handle(request).await;
-        if let Some(sent) = sent
-            && response.status() == StatusCode::UNSUPPORTED_MEDIA_TYPE
-        {
-            return unreadable(&sent);
+        let response = self.service.handle(request).await.map(Body::new);
+        if response.status().is_client_error() && !has_message(response.headers()) {
+            return in_json_rpc(response, sent.as_deref()).await;
         }
         self.note_owner(actor, response.headers()).await;
         response.map(|body| {
             Body::from_stream(Watched {
-                body: Body::new(body).into_data_stream(),
+                body: body.into_data_stream(),
                 guard: Some(guard),
             })
         })
@@ -161,9 +165,9 @@ fn is_json(headers: &HeaderMap) -> bool {
         .is_some_and(|kind| kind.trim().eq_ignore_ascii_case("application/json"))
 }
 
-/// A request with its body read, and the body once more when it is to be a message in JSON. The SDK reads it whole too.
+/// A request with its body read, and the body once more when it is to be a message: one in JSON that is posted. The SDK reads it whole too.
 async fn kept(request: Request) -> Result<(Request, Option<Bytes>), Response> {
-    if !is_json(request.headers()) {
+    if request.method() != Method::POST || !is_json(request.headers()) {
         return Ok((request, None));
     }
     let (parts, body) = request.into_parts();
@@ -172,39 +176,85 @@ async fn kept(request: Request) -> Result<(Request, Option<Bytes>), Response> {
             Request::from_parts(parts, Body::from(sent.clone())),
             Some(sent),
         )),
-        Err(_) => Err((
+        Err(_) => Err(refusal(
             StatusCode::PAYLOAD_TOO_LARGE,
+            &Value::Null,
+            ErrorCode::INVALID_REQUEST,
             format!("a message may have {BODY_LIMIT} bytes"),
-        )
-            .into_response()),
+        )),
     }
+}
+
+/// Whether the answer is a message, or a stream of them.
+fn has_message(headers: &HeaderMap) -> bool {
+    is_json(headers)
+        || headers
+            .get(CONTENT_TYPE)
+            .is_some_and(|kind| kind == "text/event-stream")
+}
+
+/// What the SDK refused in plain text, as JSON-RPC says it; `sent` is the message, when it was to be one.
+async fn in_json_rpc(response: Response, sent: Option<&[u8]>) -> Response {
+    let status = response.status();
+    if let Some(sent) = sent
+        && status == StatusCode::UNSUPPORTED_MEDIA_TYPE
+    {
+        return unreadable(sent);
+    }
+    let (parts, body) = response.into_parts();
+    let said = axum::body::to_bytes(body, BODY_LIMIT)
+        .await
+        .unwrap_or_default();
+    let id = sent
+        .and_then(|sent| serde_json::from_slice(sent).ok())
+        .map_or(Value::Null, |message| id_of(&message));
+    let (code, advice) = match status {
+        StatusCode::NOT_FOUND => (SESSION_NOT_FOUND, ": begin again with initialize"),
+        _ => (REFUSED, ""),
+    };
+    let message = format!("{}{advice}", String::from_utf8_lossy(&said));
+    let mut answer = refusal(status, &id, code, message);
+    if let Some(allowed) = parts.headers.get(ALLOW) {
+        answer.headers_mut().insert(ALLOW, allowed.clone());
+    }
+    answer
 }
 
 /// JSON-RPC's answer to what is no JSON, or no message.
 fn unreadable(sent: &[u8]) -> Response {
-    let (id, error) = match serde_json::from_slice::<Value>(sent) {
+    let (id, code, message) = match serde_json::from_slice::<Value>(sent) {
         Err(_) => (
             Value::Null,
-            json!({
-                "code": -32700,
-                "message": "the body cannot be read: it must be JSON in UTF-8, without lone surrogates",
-            }),
+            ErrorCode::PARSE_ERROR,
+            "the body cannot be read: it must be JSON in UTF-8, without lone surrogates",
         ),
-        Ok(message) => {
-            let id = message
-                .get("id")
-                .filter(|id| id.is_string() || id.is_number());
-            (
-                id.cloned().unwrap_or_default(),
-                json!({
-                    "code": -32600,
-                    "message": "the body is no message: it must be one object of JSON-RPC 2.0 with a method, and params that are an object",
-                }),
-            )
-        }
+        Ok(message) => (
+            id_of(&message),
+            ErrorCode::INVALID_REQUEST,
+            "the body is no message: it must be one object of JSON-RPC 2.0 with a method, and params that are an object",
+        ),
     };
+    refusal(StatusCode::BAD_REQUEST, &id, code, message)
+}
+
+/// The id that an answer to `message` carries.
+fn id_of(message: &Value) -> Value {
+    message
+        .get("id")
+        .filter(|id| id.is_string() || id.is_number())
+        .cloned()
+        .unwrap_or_default()
+}
+
+fn refusal(
+    status: StatusCode,
+    id: &Value,
+    code: ErrorCode,
+    message: impl Into<String>,
+) -> Response {
+    let error = json!({"code": code.0, "message": message.into()});
     let body = json!({"jsonrpc": "2.0", "id": id, "error": error});
-    (StatusCode::BAD_REQUEST, axum::Json(body)).into_response()
+    (status, axum::Json(body)).into_response()
 }
 
 fn session_id(headers: &HeaderMap) -> Option<&str> {

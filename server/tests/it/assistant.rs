@@ -64,7 +64,7 @@ impl World {
     fn answers(&self, model: &ModelServer) -> Answers {
         let chain = Chain::new(&Models {
             endpoints: vec![model.endpoint(Kind::OpenAi, Duration::from_secs(20))],
-            problems: Vec::new(),
+            ..Models::default()
         })
         .unwrap();
         Answers::new(self.board.clone(), chain)

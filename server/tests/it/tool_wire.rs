@@ -201,6 +201,75 @@ async fn what_cannot_be_read_is_said_in_json_rpc() {
     );
 }
 
+/// What the route refuses before it is a call: the session is unknown, the answer's form is not taken, the method is none of HTTP's.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_is_refused_before_it_is_a_call_is_said_in_json_rpc_too() {
+    let app = TestApp::new().await;
+    let token = app.access_token().await;
+    let ping = json!({"jsonrpc": "2.0", "id": 9, "method": "ping"});
+    let asked = |method: Method, accept: &str, kind: &str, session: Option<&str>| {
+        let request = app
+            .request(method, "/mcp")
+            .header("accept", accept.to_owned())
+            .header("content-type", kind.to_owned())
+            .bearer_auth(&token)
+            .body(ping.to_string());
+        match session {
+            Some(id) => request.header("mcp-session-id", id.to_owned()),
+            None => request,
+        }
+    };
+    let both = "application/json, text/event-stream";
+    let json_kind = "application/json";
+    let gone = Some("00000000-0000-0000-0000-000000000000");
+    for (request, status, code, id) in [
+        (
+            asked(Method::POST, both, json_kind, gone),
+            404,
+            -32001,
+            json!(9),
+        ),
+        (
+            asked(Method::GET, both, json_kind, gone),
+            404,
+            -32001,
+            Value::Null,
+        ),
+        (
+            asked(Method::POST, "text/html", json_kind, None),
+            406,
+            -32000,
+            json!(9),
+        ),
+        (
+            asked(Method::POST, both, "text/plain", None),
+            415,
+            -32000,
+            Value::Null,
+        ),
+        (
+            asked(Method::PUT, both, json_kind, None),
+            405,
+            -32000,
+            Value::Null,
+        ),
+    ] {
+        let reply = Reply::read(request).await;
+        let error = &reply.json["error"];
+        assert_eq!(
+            (reply.status, &error["code"], &reply.json["id"]),
+            (status, &json!(code), &id),
+            "{}",
+            reply.json
+        );
+        assert!(
+            error["message"]
+                .as_str()
+                .is_some_and(|message| !message.is_empty())
+        );
+    }
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_rebound_name_or_a_foreign_page_does_not_reach_the_tools() {
     let app = TestApp::new().await;

@@ -1,6 +1,6 @@
 //! The clients on the wire: every answer is read on each of them, and every failure is typed.
 
-use crate::support::{KINDS, answer, chain, chain_with, provider};
+use crate::support::{KINDS, answer, chain, chain_with, provider, settings};
 use assistant::call::Arguments;
 use assistant::chat::{Chat, Message, Offer, Reply};
 use assistant::provider::{Kind, Words};
@@ -383,6 +383,45 @@ async fn a_job_may_choose_among_what_is_configured() {
             answer(&wish(names), &NoTools, "hello").await.unwrap().text,
             said,
             "{names:?}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn models_that_share_the_work_take_an_answer_each_and_keep_it() {
+    let one = ModelServer::start(|_| Say::text("one")).await;
+    let two = ModelServer::start(|asked| match asked.is_after_tool() {
+        true => Say::text("two"),
+        false => Say::call("list_tasks", json!({})),
+    })
+    .await;
+    let settings = Settings {
+        round_robin: true,
+        ..settings(&[(&one, Kind::OpenAi), (&two, Kind::OpenAi)], LONG)
+    };
+    let shared = Chain::new(&settings).unwrap();
+    let tools = crate::support::Tools::usual();
+    let mut said = Vec::new();
+    for _ in 0..4 {
+        said.push(
+            answer(&shared.clone(), &tools, "what is there?")
+                .await
+                .unwrap()
+                .text,
+        );
+    }
+    assert_eq!(said, ["one", "two", "one", "two"]);
+    assert_eq!(
+        two.asked().len(),
+        4,
+        "whoever began an answer goes on with it"
+    );
+    // A wish is an order: it begins at its first.
+    let wish = shared.ordered_by(&["openai".to_owned()]);
+    for _ in 0..2 {
+        assert_eq!(
+            answer(&wish, &tools, "what is there?").await.unwrap().text,
+            "one"
         );
     }
 }

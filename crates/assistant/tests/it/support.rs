@@ -98,15 +98,18 @@ pub(crate) fn chain(servers: &[(&ModelServer, Kind)]) -> Chain {
 }
 
 pub(crate) fn chain_with(servers: &[(&ModelServer, Kind)], timeout: Duration) -> Chain {
+    Chain::new(&settings(servers, timeout)).expect("an address that can be used")
+}
+
+pub(crate) fn settings(servers: &[(&ModelServer, Kind)], timeout: Duration) -> Settings {
     let endpoints = servers
         .iter()
         .map(|(server, kind)| server.endpoint(*kind, timeout))
         .collect();
-    Chain::new(&Settings {
+    Settings {
         endpoints,
-        problems: Vec::new(),
-    })
-    .expect("an address that can be used")
+        ..Settings::default()
+    }
 }
 
 pub(crate) fn provider(server: &ModelServer, kind: Kind, timeout: Duration) -> Provider {

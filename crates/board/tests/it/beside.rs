@@ -6,7 +6,7 @@ use board::{Actor, TurnOutcome};
 use domain::document::Decision;
 use domain::error::ErrorCode;
 use domain::ids::{ProfileId, TaskId};
-use domain::params::{CreateProfile, CreateTask, UpdateStep};
+use domain::params::{CreateTask, UpdateStep};
 use domain::task::Purpose;
 use domain::workflow::{EnterAction, ParticipantsRun, QueuedRun, StepEvents};
 
@@ -44,20 +44,6 @@ async fn called(world: &World, task: TaskId, name: &str) -> Vec<Puppet> {
         .filter(|session| session.name.as_deref() == Some(name))
         .map(|session| world.puppet(task, session.id))
         .collect()
-}
-
-async fn another_profile(world: &World) -> ProfileId {
-    let agents = world.board().agent_list(&OPERATOR).await.unwrap();
-    let params = CreateProfile {
-        agent_id: agents[0].id,
-        name: "Other".to_owned(),
-        model: None,
-        mode: None,
-        passthrough: false,
-        auto_approve: false,
-    };
-    let board = world.board();
-    board.profile_create(&OPERATOR, params).await.unwrap().id
 }
 
 fn run(agent_profile_id: Option<ProfileId>, prompt: Option<&str>) -> QueuedRun {
@@ -103,7 +89,7 @@ store::on_both_engines! {
 
     async fn a_run_is_queued_for_the_agent_that_the_step_names(db: TestDb) {
         let world = World::new(db).await;
-        let other = another_profile(&world).await;
+        let other = world.another_profile().await;
         let unknown = UpdateStep {
             events: Some(StepEvents {
                 on_enter: vec![EnterAction::QueueRun(run(Some(ProfileId::new()), None))],
@@ -134,7 +120,7 @@ store::on_both_engines! {
 
     async fn all_agents_of_a_task_are_asked_once_each(db: TestDb) {
         let world = World::new(db).await;
-        let other = another_profile(&world).await;
+        let other = world.another_profile().await;
         let each = |prompt: &str| EnterAction::QueueRunForEachParticipant(ParticipantsRun { prompt: Some(prompt.to_owned()) });
         enters(&world, "Done", vec![each("What is left?")]).await;
         enters(&world, "Review", vec![EnterAction::QueueRun(run(Some(other), Some("Look.")))]).await;
@@ -275,7 +261,7 @@ store::on_both_engines! {
 
     async fn what_is_said_to_a_task_goes_to_its_own_agent_though_a_reviewer_came_first(db: TestDb) {
         let world = World::new(db).await;
-        let other = another_profile(&world).await;
+        let other = world.another_profile().await;
         enters(&world, "Review", vec![EnterAction::RunCodeReview(run(Some(other), None))]).await;
         let card = CreateTask { start_agent: Some(false), ..prompted("Task") };
         let task = world.create(card).await.unwrap().task.id;
@@ -336,5 +322,71 @@ store::on_both_engines! {
         world.run().await;
         assert_eq!((runs.texts().len(), runs.waiting().await.len()), (1, 0));
         assert_eq!(worker.card().await.state, domain::task::TaskState::Completed);
+    }
+
+    async fn a_reviewer_is_known_by_what_it_was_made_for_and_not_by_its_name(db: TestDb) {
+        let world = World::new(db).await;
+        let board = world.board();
+        enters(&world, "Review", vec![EnterAction::RunCodeReview(QueuedRun::default())]).await;
+        let worker = world.working("Task").await;
+        let namesake = helper(&world, &worker).await;
+        board.session_rename(&OPERATOR, namesake.session, Some("Code review")).await.unwrap();
+        namesake.end_turn().await;
+        worker.end_turn().await;
+        world.run().await;
+        assert_eq!(namesake.texts(), ["Help."], "somebody else's session is not taken for it");
+        let sessions = called(&world, worker.task, "Code review").await;
+        let reviewer = sessions.into_iter().find(|puppet| puppet.session != namesake.session).unwrap();
+        board.session_rename(&OPERATOR, reviewer.session, Some("Second reader")).await.unwrap();
+        reviewer.end_turn().await;
+        world.run().await;
+        world.to(worker.task, "Backlog").await;
+        world.to(worker.task, "Review").await;
+        assert_eq!(reviewer.texts().len(), 2, "it goes on under its new name");
+    }
+
+    // Task-domain 1.14: entering is what a card does that is created with a start, whenever that comes.
+    async fn a_start_at_creation_or_after_another_task_begins_what_stands_beside_it(db: TestDb) {
+        let world = World::new(db).await;
+        enters(&world, "In Progress", vec![EnterAction::QueueRun(run(None, Some("Watch.")))]).await;
+        let step = Some(world.step("In Progress"));
+        let begun = world.start(CreateTask { workflow_step_id: step, ..prompted("First") }).await;
+        let watches = async |task: TaskId| {
+            let watchers = called(&world, task, "In Progress").await;
+            watchers.iter().map(|puppet| puppet.texts().len()).sum::<usize>()
+        };
+        assert_eq!((begun.texts().len(), watches(begun.task).await), (1, 1));
+
+        let waits = CreateTask { workflow_step_id: step, blocked_by: vec![begun.task], ..prompted("Waits") };
+        let freed = world.create(waits.clone()).await.unwrap().task.id;
+        let by_hand = world.create(waits).await.unwrap().task.id;
+        world.run().await;
+        assert_eq!(watches(freed).await + watches(by_hand).await, 0, "nothing starts while it waits");
+        world.board().prompt_task(&OPERATOR, by_hand, "Now.", None).await.unwrap();
+        world.run().await;
+        assert_eq!((world.primary(by_hand).await.texts(), watches(by_hand).await), (vec!["Now.".to_owned()], 1));
+        let done = domain::params::UpdateTask { state: Some("done".to_owned()), ..domain::params::UpdateTask::default() };
+        world.board().task_update(&OPERATOR, begun.task, done).await.unwrap();
+        world.run().await;
+        assert_eq!((world.primary(freed).await.texts().len(), watches(freed).await), (1, 1));
+        assert_eq!(watches(by_hand).await, 1, "once");
+    }
+
+    async fn a_helper_that_is_deleted_or_lost_does_not_keep_the_card(db: TestDb) {
+        let world = World::new(db).await;
+        for how in ["deleted", "lost"] {
+            let worker = world.working("Task").await;
+            let helper = helper(&world, &worker).await;
+            worker.end_turn().await;
+            world.run().await;
+            assert_eq!(worker.step().await, "In Progress", "{how}: the helper is still at work");
+            if how == "deleted" {
+                world.board().session_delete(&OPERATOR, helper.session).await.unwrap();
+            } else {
+                world.restart().await;
+            }
+            world.run().await;
+            assert_eq!(worker.step().await, "Review", "{how}");
+        }
     }
 }

@@ -163,6 +163,7 @@ impl Puppet {
             id: SessionId::new(),
             state: SessionState::Created,
             is_primary: false,
+            made_for: None,
             provider_session_id: None,
             generation: 0,
             holder: None,

@@ -4,9 +4,10 @@ use crate::puppet::note;
 use crate::world::{World, prompted, refused};
 use board::Actor;
 use domain::error::ErrorCode;
-use domain::ids::TaskId;
+use domain::ids::{ProfileId, TaskId};
 use domain::moves::EntryOptions;
-use domain::params::{CreateAgent, CreateProfile, MoveTask, UpdateStep, UpdateTask};
+use domain::params::{CreateAgent, CreateTask, MoveTask, UpdateStep, UpdateTask};
+use domain::session::SessionState;
 use domain::workflow::{
     CompleteAction, EnterAction, MoveAction, PlanAction, SessionOperation, SessionRule, StepEvents,
 };
@@ -36,6 +37,19 @@ async fn events(world: &World, step: &str, change: impl FnOnce(&mut StepEvents))
         .unwrap();
 }
 
+/// The step works with this profile from now on.
+async fn pin(world: &World, step: &str, profile: ProfileId) {
+    let params = UpdateStep {
+        agent_profile_id: Some(Some(profile)),
+        ..UpdateStep::default()
+    };
+    let board = world.board();
+    board
+        .step_update(&OPERATOR, world.step(step), params)
+        .await
+        .unwrap();
+}
+
 async fn set(world: &World, task: TaskId, state: &str) {
     let params = UpdateTask {
         state: Some(state.to_owned()),
@@ -55,7 +69,7 @@ store::on_both_engines! {
         world.execute("update workflows set prompt = 'House rules.'").await;
         let params = UpdateStep { prompt: Some("Do {{task_prompt}} now".to_owned()), ..UpdateStep::default() };
         world.board().step_update(&OPERATOR, world.step("In Progress"), params).await.unwrap();
-        let card = domain::params::CreateTask { start_agent: Some(false), ..prompted("Task") };
+        let card = CreateTask { start_agent: Some(false), ..prompted("Task") };
         let task = world.create(card).await.unwrap().task.id;
         world.to(task, "In Progress").await;
         assert_eq!(world.primary(task).await.texts(), ["House rules.\n\nDo Begin with Task. now"]);
@@ -147,9 +161,7 @@ store::on_both_engines! {
 
     async fn a_step_with_a_profile_of_its_own_works_in_a_session_of_its_own(db: TestDb) {
         let world = World::new(db).await;
-        let agents = world.board().agent_list(&OPERATOR).await.unwrap();
-        let profile = CreateProfile { agent_id: agents[0].id, name: "Reviewer".to_owned(), model: None, mode: None, passthrough: false, auto_approve: false };
-        let profile = world.board().profile_create(&OPERATOR, profile).await.unwrap().id;
+        let profile = world.another_profile().await;
         events(&world, "Review", |e| e.on_enter = vec![EnterAction::AutoStartAgent]).await;
         world.execute(&format!("update steps set agent_profile_id = '{profile}', prompt = 'Review.' where id = '{}'", world.step("Review"))).await;
         let worker = world.working("Task").await;
@@ -285,8 +297,7 @@ store::on_both_engines! {
         let other = world.board().agent_create(&OPERATOR, agent).await.unwrap().profiles[0].id;
         let puppet = world.resting("Task").await;
         let sender = world.working("Sender").await;
-        let pins = UpdateStep { agent_profile_id: Some(Some(other)), ..UpdateStep::default() };
-        world.board().step_update(&OPERATOR, world.step("In Progress"), pins).await.unwrap();
+        pin(&world, "In Progress", other).await;
 
         // Addressed to the session, it stays there, although the card goes to the step of the other one.
         let mut pinned = note(puppet.task, "for you");
@@ -338,5 +349,70 @@ store::on_both_engines! {
         assert!(at_work.card().await.archived_at.is_none());
         assert_eq!(board.tasks_archive_resting().await.unwrap(), 0);
         world.check().await;
+    }
+
+    // Task-domain 1.7: a switch of profile retires the session that worked until then.
+    async fn a_session_that_the_workflow_switched_away_from_is_retired_and_comes_back(db: TestDb) {
+        let world = World::new(db).await;
+        let other = world.another_profile().await;
+        pin(&world, "Review", other).await;
+        pin(&world, "Done", world.profile).await;
+        events(&world, "Review", |events| events.on_enter.push(EnterAction::AutoStartAgent)).await;
+        events(&world, "Done", |events| events.on_enter.push(EnterAction::AutoStartAgent)).await;
+        let worker = world.resting("Task").await;
+        assert_eq!((worker.step().await.as_str(), worker.state().await), ("Review", SessionState::Completed));
+        assert!(!world.node().is_live(worker.session), "its agent is ended");
+        let reviewer = world.primary(worker.task).await;
+        assert!(reviewer.is_in_turn());
+        reviewer.end_turn().await;
+        world.run().await;
+
+        world.to(worker.task, "Done").await;
+        assert_eq!(world.primary(worker.task).await.session, worker.session, "the same conversation goes on");
+        assert_eq!((worker.texts().len(), worker.is_in_turn()), (2, true));
+        assert_eq!(reviewer.state().await, SessionState::Completed);
+        worker.end_turn().await;
+        world.run().await;
+
+        // Whoever is retired still takes a message that is meant for it alone.
+        let board = world.board();
+        board.prompt_session(&OPERATOR, reviewer.session, "One more thing.", None).await.unwrap();
+        world.run().await;
+        assert_eq!(reviewer.last_heard().text, "One more thing.");
+        world.assert_heard_once();
+    }
+
+    async fn a_session_that_waits_for_an_answer_is_not_retired(db: TestDb) {
+        let world = World::new(db).await;
+        let other = world.another_profile().await;
+        pin(&world, "Review", other).await;
+        events(&world, "Review", |events| events.on_enter.push(EnterAction::AutoStartAgent)).await;
+        let worker = world.working("Task").await;
+        let held = world.board();
+        held.session_auto_run(&OPERATOR, worker.session, false).await.unwrap();
+        held.prompt_session(&OPERATOR, worker.session, "For you alone.", None).await.unwrap();
+        worker.end_turn().await;
+        world.run().await;
+        world.to(worker.task, "Review").await;
+        assert_ne!(world.primary(worker.task).await.session, worker.session);
+        assert_eq!(worker.state().await, SessionState::WaitingForInput, "a message waits for it");
+        assert_eq!(worker.waiting().await, ["For you alone."]);
+    }
+
+    async fn a_task_that_is_started_by_hand_works_as_its_step_says(db: TestDb) {
+        let world = World::new(db).await;
+        events(&world, "Backlog", |events| {
+            events.on_enter = vec![
+                EnterAction::EnablePlanMode,
+                EnterAction::SetSessionMode { mode: "plan".to_owned() },
+            ];
+            events.on_turn_start.clear();
+        }).await;
+        let card = CreateTask { start_agent: Some(false), ..prompted("Task") };
+        let task = world.create(card).await.unwrap().task.id;
+        world.board().prompt_task(&OPERATOR, task, "Begin.", None).await.unwrap();
+        world.run().await;
+        let session = world.primary(task).await.view().await;
+        assert_eq!((session.plan_mode, session.session_mode.as_deref()), (true, Some("plan")));
     }
 }

@@ -6,7 +6,7 @@ use crate::puppet::Puppet;
 use board::{Actor, Board, BoardError, Clock, Result, Settings};
 use domain::error::{ErrorCode, Refusal};
 use domain::ids::{ProfileId, QuestionId, SessionId, StepId, TaskId};
-use domain::params::{CreateAgent, CreateTask, MoveTask};
+use domain::params::{CreateAgent, CreateProfile, CreateTask, MoveTask};
 use domain::question::{ParentQuestion, QuestionStatus};
 use domain::time::Timestamp;
 use domain::view::{WorkflowView, WorkspaceView};
@@ -246,6 +246,25 @@ impl World {
         parent.end_turn().await;
         self.run().await;
         (parent, child, question)
+    }
+
+    /// A second profile of the world's agent.
+    pub(crate) async fn another_profile(&self) -> ProfileId {
+        let agents = self.board().agent_list(&Actor::Operator).await.unwrap();
+        let params = CreateProfile {
+            agent_id: agents[0].id,
+            name: "Other".to_owned(),
+            model: None,
+            mode: None,
+            passthrough: false,
+            auto_approve: false,
+        };
+        let board = self.board();
+        board
+            .profile_create(&Actor::Operator, params)
+            .await
+            .unwrap()
+            .id
     }
 
     /// The id of the Kanban step of this name.

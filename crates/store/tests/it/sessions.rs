@@ -18,6 +18,7 @@ async fn stored(store: &Store, id: SessionId) -> Option<Session> {
 fn whole_session(world: &World, task: &Task) -> Session {
     Session {
         name: Some(UNICODE.to_owned()),
+        made_for: Some(UNICODE.to_owned()),
         state: SessionState::Failed,
         is_primary: true,
         is_passthrough: true,
@@ -64,6 +65,7 @@ store::on_both_engines! {
             Session { id: before.id, version: before.version, ..whole_session(&world, &task) };
         let expected = Session {
             is_passthrough: before.is_passthrough,
+            made_for: before.made_for.clone(),
             created_at: before.created_at,
             version: before.version + 1,
             ..wanted.clone()

@@ -173,6 +173,7 @@ impl World {
             id: SessionId::new(),
             task_id: task.id,
             name: None,
+            made_for: None,
             state: SessionState::Created,
             is_primary: false,
             is_passthrough: false,
