@@ -231,6 +231,7 @@ impl Raw {
 
     async fn clear(&mut self) -> Result<()> {
         self.0.execute("delete from ai_jobs").await?;
+        self.0.execute("delete from ai_job_events").await?;
         Ok(())
     }
 }

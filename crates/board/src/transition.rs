@@ -59,6 +59,11 @@ impl Board {
         Ok(self.work(self.store.write_rows().await?))
     }
 
+    /// Opens a transaction as [`Self::begin_rows`], whose commit may be lost with the machine.
+    pub(crate) async fn begin_rows_lightly(&self) -> Result<Work> {
+        Ok(self.work(self.store.write_rows_lightly().await?))
+    }
+
     fn work(&self, tx: Tx) -> Work {
         Work {
             tx,

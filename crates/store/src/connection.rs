@@ -9,7 +9,7 @@
 //! come by the thousand, take no turn on Postgres ([`Store::write_rows`]).
 //!
 //! **Acknowledged means on disk.** SQLite runs with WAL and `synchronous=full`; writers that wait for one another share a
-//! commit (`group`).
+//! commit (`group`). The one exception tells nobody anything: that a worker took a job ([`Store::write_rows_lightly`]).
 
 use crate::group::{Turn, Writers};
 use crate::wakeups::{Hearing, Wakeups};
@@ -86,6 +86,12 @@ enum Writer {
 const OPENING: Duration = Duration::from_secs(10);
 const AGAIN: Duration = Duration::from_millis(20);
 
+/// What is asked of AI jobs has the same plan whatever the values are, and planning it for each call costs more than doing it.
+const PLAN_ONCE: &str = "set plan_cache_mode = force_generic_plan";
+
+/// A connection that was not used for this long may have been cut.
+const REST: Duration = Duration::from_secs(1);
+
 /// The advisory lock that writers on Postgres take turns with; any fixed number serves.
 const WRITER_LOCK: &str = "select pg_advisory_xact_lock(7014201)";
 
@@ -118,9 +124,19 @@ impl Store {
                 })
                 // SQLite rolls some failed transactions back by itself (a full disk, an input error). The driver's own rollback
                 // then fails and it goes on counting the transaction as open: such a connection cannot begin another one.
-                .before_acquire(|connection, _meta| {
-                    let usable = !connection.is_in_transaction();
-                    Box::pin(async move { Ok(usable) })
+                // Whether a connection still stands is asked after a rest: a way to the server before each transaction costs more
+                // than most of what is done there.
+                .test_before_acquire(false)
+                .before_acquire(|connection, meta| {
+                    Box::pin(async move {
+                        if connection.is_in_transaction() {
+                            return Ok(false);
+                        }
+                        if meta.idle_for > REST {
+                            connection.ping().await?;
+                        }
+                        Ok(true)
+                    })
                 })
         };
         // A connection outside of the pools, since a pool tries again for half a minute and then only says that it took too long.
@@ -133,7 +149,11 @@ impl Store {
             }
             Engine::Postgres => Writer::Postgres {
                 turns: pool(4).connect_lazy_with(connect.clone()),
-                rows: pool(8).connect_lazy_with(connect.clone()),
+                rows: pool(8)
+                    .after_connect(|connection, _meta| {
+                        Box::pin(async move { connection.execute(PLAN_ONCE).await.map(drop) })
+                    })
+                    .connect_lazy_with(connect.clone()),
             },
         };
         let readers = pool(options.readers).connect_lazy_with(connect);
@@ -181,6 +201,18 @@ impl Store {
             Writer::Postgres { rows, .. } => Inner::Own(rows.begin_with("begin").await?),
         };
         Ok(self.writing(inner))
+    }
+
+    /// As [`Store::write_rows`], for what is no loss when the machine fails right after: on Postgres its commit does not wait for the
+    /// disk. Whatever is committed later is durable only together with it.
+    pub async fn write_rows_lightly(&self) -> Result<Tx> {
+        match &self.writer {
+            Writer::Sqlite(_) => self.write_rows().await,
+            Writer::Postgres { rows, .. } => {
+                let begin = "begin; set local synchronous_commit = off";
+                Ok(self.writing(Inner::Own(rows.begin_with(begin).await?)))
+            }
+        }
     }
 
     const fn writing(&self, inner: Inner) -> Tx {

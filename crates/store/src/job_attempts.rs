@@ -1,47 +1,50 @@
 //! The runs of AI jobs: who worked when, and how it ended.
 
 use crate::row::{Columns, opt, opt_text};
-use crate::rows::{Kind, rows};
+use crate::rows::{Cell, Kind, Shape, portions};
 use crate::{Result, Snapshot, Tx};
 use domain::job::failure::ErrorClass;
 use domain::job::view::AttemptView;
 use domain::job::{Job, JobId};
 use domain::time::Timestamp;
-use serde_json::{Value, json};
-use sqlx::AssertSqlSafe;
+
+const BEGUN: Shape<2> = [("job", Kind::Int), ("attempt", Kind::Int)];
+const ENDED: Shape<1> = [("job", Kind::Int)];
 
 /// A run of each of these jobs begins.
 pub async fn begin_all(tx: &mut Tx, jobs: &[Job], worker: &str, now: Timestamp) -> Result<()> {
-    let new = jobs
+    let new: Vec<[Cell; 2]> = jobs
         .iter()
-        .map(|job| json!({"job": job.id.0, "attempt": job.attempt_count}))
+        .map(|job| [job.id.0.into(), job.attempt_count.into()])
         .collect();
-    let rows = rows(tx.engine(), &[("job", Kind::Int), ("attempt", Kind::Int)]);
-    sqlx::query(AssertSqlSafe(format!(
-        "insert into ai_job_attempts (job_id, run, attempt, worker_id, started_at) \
-         select r.job, (select coalesce(max(run), 0) + 1 from ai_job_attempts where job_id = r.job), r.attempt, $2, $3 from {rows}"
-    )))
-    .bind(Value::Array(new).to_string())
-    .bind(worker)
-    .bind(now.millis())
-    .execute(tx.connection())
-    .await?;
+    for portion in portions(tx.engine(), &BEGUN, &new) {
+        portion
+            .query(
+                "insert into ai_job_attempts (job_id, run, attempt, worker_id, started_at) select r.job, \
+                 (select coalesce(max(run), 0) + 1 from ai_job_attempts where job_id = r.job), r.attempt, $2, $3 from @rows",
+            )
+            .bind(worker.to_owned())
+            .bind(now.millis())
+            .execute(tx.connection())
+            .await?;
+    }
     Ok(())
 }
 
 /// The runs of these jobs that have no end yet end well, with a word of the timeline.
 pub async fn end_all(tx: &mut Tx, jobs: &[JobId], outcome: &str, now: Timestamp) -> Result<()> {
-    let ended = jobs.iter().map(|job| json!({"job": job.0})).collect();
-    let rows = rows(tx.engine(), &[("job", Kind::Int)]);
-    sqlx::query(AssertSqlSafe(format!(
-        "update ai_job_attempts set ended_at = $2, outcome = $3 from {rows} \
-         where ai_job_attempts.job_id = r.job and ai_job_attempts.ended_at is null"
-    )))
-    .bind(Value::Array(ended).to_string())
-    .bind(now.millis())
-    .bind(outcome)
-    .execute(tx.connection())
-    .await?;
+    let ended: Vec<[Cell; 1]> = jobs.iter().map(|job| [job.0.into()]).collect();
+    for portion in portions(tx.engine(), &ENDED, &ended) {
+        portion
+            .query(
+                "update ai_job_attempts set ended_at = $2, outcome = $3 from @rows \
+                 where ai_job_attempts.job_id = r.job and ai_job_attempts.ended_at is null",
+            )
+            .bind(now.millis())
+            .bind(outcome.to_owned())
+            .execute(tx.connection())
+            .await?;
+    }
     Ok(())
 }
 

@@ -1,12 +1,10 @@
 //! The timelines of AI jobs. Only ever appended to, in the transaction of what they tell of.
 
 use crate::row::{Columns, opt_text, text};
-use crate::rows::{Kind, rows};
+use crate::rows::{Cell, Kind, Shape, portions};
 use crate::{Result, Snapshot, Tx};
 use domain::job::{JobEvent, JobEventType, JobId, NewJobEvent};
 use domain::time::Timestamp;
-use serde_json::{Value, json};
-use sqlx::AssertSqlSafe;
 use sqlx::any::AnyRow;
 
 fn read(row: &AnyRow) -> Result<JobEvent> {
@@ -22,8 +20,8 @@ fn read(row: &AnyRow) -> Result<JobEvent> {
     })
 }
 
-/// The columns of an entry, as they come in [`rows`].
-const NEW: [(&str, Kind); 6] = [
+/// The columns of an entry, as they come in a statement.
+const NEW: Shape<6> = [
     ("job_id", Kind::Int),
     ("event_type", Kind::Text),
     ("source", Kind::Text),
@@ -43,29 +41,33 @@ pub async fn append_all(
     entries: &[(JobId, &NewJobEvent)],
     now: Timestamp,
 ) -> Result<()> {
-    let new = entries
+    let new: Vec<[Cell; 6]> = entries
         .iter()
         .map(|(job, event)| {
             let metadata = event.metadata.as_ref();
-            json!({
-                "job_id": job.0,
-                "event_type": event.event_type.as_str(),
-                "source": text(&event.source),
-                "step": event.event_type.step(),
-                "message": opt_text(event.message.as_deref()),
-                "metadata_json": metadata.map(|metadata| metadata.to_string().replace("\\u0000", "\u{FFFD}")),
-            })
+            [
+                job.0.into(),
+                event.event_type.as_str().into(),
+                text(&event.source).into(),
+                event.event_type.step().into(),
+                opt_text(event.message.as_deref()).into(),
+                metadata
+                    .map(|metadata| metadata.to_string().replace("\\u0000", "\u{FFFD}"))
+                    .into(),
+            ]
         })
         .collect();
     let columns = NEW.map(|(name, _)| name).join(", ");
-    let rows = rows(tx.engine(), &NEW);
-    sqlx::query(AssertSqlSafe(format!(
-        "insert into ai_job_events ({columns}, created_at) select {columns}, $2 from {rows}"
-    )))
-    .bind(Value::Array(new).to_string())
-    .bind(now.millis())
-    .execute(tx.connection())
-    .await?;
+    let sql = format!(
+        "insert into ai_job_events ({columns}, created_at) select {columns}, $2 from @rows"
+    );
+    for portion in portions(tx.engine(), &NEW, &new) {
+        portion
+            .query(&sql)
+            .bind(now.millis())
+            .execute(tx.connection())
+            .await?;
+    }
     Ok(())
 }
 

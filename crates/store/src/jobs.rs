@@ -3,13 +3,13 @@
 //! Every write to a job that runs names the token of its lease in the same statement; whoever shows another one changes nothing.
 
 use crate::row::{Columns, opt, opt_millis, opt_text, text, to_json};
-use crate::rows::{Kind, rows};
+use crate::rows::{Cell, Kind, Shape, portions, text_for_one};
 use crate::{Engine, Result, Snapshot, Tx, Write};
 use domain::job::failure::ErrorClass;
 use domain::job::row::JobMetadata;
 use domain::job::{Answer, Job, JobId, JobStatus, Phase};
 use domain::time::Timestamp;
-use serde_json::{Value, json};
+
 use sqlx::AssertSqlSafe;
 use sqlx::any::AnyRow;
 use std::collections::HashMap;
@@ -102,8 +102,8 @@ fn without_nul(json: &str) -> String {
     json.replace("\\u0000", "\u{FFFD}")
 }
 
-/// The columns of a new job, as they come in [`rows`].
-const NEW: [(&str, Kind); 20] = [
+/// The columns of a new job, as they come in a statement.
+const NEW: Shape<20> = [
     ("correlation_id", Kind::Text),
     ("source", Kind::Text),
     ("user_id", Kind::Text),
@@ -138,48 +138,47 @@ pub async fn insert(tx: &mut Tx, job: &Job) -> Result<Option<JobId>> {
 pub async fn insert_all(tx: &mut Tx, jobs: &[Job]) -> Result<Vec<Option<JobId>>> {
     let new = jobs.iter().map(new_row).collect::<Result<Vec<_>>>()?;
     let columns = NEW.map(|(name, _)| name).join(", ");
-    let rows = rows(tx.engine(), &NEW);
     // `where true`: SQLite would take the conflict's `on` for the table's.
-    let found = sqlx::query(AssertSqlSafe(format!(
-        "insert into ai_jobs ({columns}, updated_at) select {columns}, created_at from {rows} where true \
+    let sql = format!(
+        "insert into ai_jobs ({columns}, updated_at) select {columns}, created_at from @rows where true \
          on conflict (unique_key) where unique_key is not null do nothing returning id, correlation_id"
-    )))
-    .bind(Value::Array(new).to_string())
-    .fetch_all(tx.connection())
-    .await?;
-    let mut numbers = found
-        .iter()
-        .map(|row| Ok((row.text("correlation_id")?, JobId(row.int("id")?))))
-        .collect::<Result<HashMap<_, _>>>()?;
+    );
+    let mut numbers = HashMap::new();
+    for portion in portions(tx.engine(), &NEW, &new) {
+        for row in portion.query(&sql).fetch_all(tx.connection()).await? {
+            numbers.insert(row.text("correlation_id")?, JobId(row.int("id")?));
+        }
+    }
     Ok(jobs
         .iter()
         .map(|job| numbers.remove(&job.correlation_id))
         .collect())
 }
 
-fn new_row(job: &Job) -> Result<Value> {
-    Ok(json!({
-        "correlation_id": job.correlation_id,
-        "source": text(&job.source),
-        "user_id": text(&job.user_id),
-        "user_name": opt_text(job.user_name.as_deref()),
-        "guild_id": opt_text(job.guild_id.as_deref()),
-        "request_text": text(&job.request_text),
-        "history_json": list("history_json", &job.history)?,
-        "managed_guilds_json": list("managed_guilds_json", &job.managed_guilds)?,
-        "selected_guild_json": job.selected_guild.as_ref().map(|guild| without_nul(&guild.to_string())),
-        "response_target_json": without_nul(&to_json("response_target_json", &job.target)?),
-        "provider_chain_json": list("provider_chain_json", &job.provider_chain)?,
-        "metadata_json": to_json("metadata_json", &job.metadata)?,
-        "queue": text(&job.queue),
-        "priority": job.priority,
-        "unique_key": opt_text(job.unique_key.as_deref()),
-        "timeout_seconds": job.timeout_seconds,
-        "max_attempts": job.max_attempts,
-        "next_retry_at": job.next_retry_at.millis(),
-        "deadline_at": job.deadline_at.millis(),
-        "created_at": job.created_at.millis(),
-    }))
+fn new_row(job: &Job) -> Result<[Cell; 20]> {
+    let guild = job.selected_guild.as_ref();
+    Ok([
+        job.correlation_id.as_str().into(),
+        text(&job.source).into(),
+        text(&job.user_id).into(),
+        opt_text(job.user_name.as_deref()).into(),
+        opt_text(job.guild_id.as_deref()).into(),
+        text(&job.request_text).into(),
+        list("history_json", &job.history)?.into(),
+        list("managed_guilds_json", &job.managed_guilds)?.into(),
+        guild.map(|guild| without_nul(&guild.to_string())).into(),
+        without_nul(&to_json("response_target_json", &job.target)?).into(),
+        list("provider_chain_json", &job.provider_chain)?.into(),
+        to_json("metadata_json", &job.metadata)?.into(),
+        text(&job.queue).into(),
+        job.priority.into(),
+        opt_text(job.unique_key.as_deref()).into(),
+        job.timeout_seconds.into(),
+        job.max_attempts.into(),
+        job.next_retry_at.millis().into(),
+        job.deadline_at.millis().into(),
+        job.created_at.millis().into(),
+    ])
 }
 
 /// The job of this number. In a transaction its row is held until the end, so that nobody else writes it meanwhile.
@@ -318,50 +317,57 @@ pub fn claimable_sql(engine: Engine) -> String {
     )
 }
 
-/// The statement of [`claim_all`].
-#[must_use]
-pub fn claim_all_sql(engine: Engine) -> String {
-    let rows = rows(engine, &[("job", Kind::Int)]);
-    // Said so that no index of what waits fits, which may be long and of whose length a planner knows little: rows are found by
-    // their numbers.
+/// The rows of [`claim_all`] and [`prune`].
+const WANTED: Shape<1> = [("job", Kind::Int)];
+/// The rows of [`end_runs`].
+const ENDS: Shape<2> = [("job", Kind::Int), ("token", Kind::Text)];
+/// Said so that no index of what ended or runs fits: rows are found by their numbers.
+const END_RUNS: &str = "update ai_jobs set status = $2, completed_at = $3, last_error = null, last_error_class = null, \
+     lease_token = null, lease_expires_at = null, heartbeat_at = null, worker_id = null, updated_at = $3 from @rows \
+     where ai_jobs.id = r.job and ai_jobs.status || '' = 'running' and ai_jobs.lease_token = r.token returning id";
+
+/// Said so that no index of what waits fits, which may be long and of whose length a planner knows little: rows are found by their
+/// numbers.
+fn claim_all_of_rows() -> String {
     format!(
         "update ai_jobs set status = 'running', attempt_count = attempt_count + 1, next_retry_at = $2, started_at = $2, \
          first_started_at = coalesce(first_started_at, $2), lease_token = $3, worker_id = $4, lease_expires_at = $5, heartbeat_at = $2, \
          requeue_count = 0, requeue_tries = 0, updated_at = $2 \
-         where id in (select job from {rows}) and status || '' = 'pending' and next_retry_at + 0 <= $2 \
+         where id in (select job from @rows) and status || '' = 'pending' and next_retry_at + 0 <= $2 \
          and attempt_count < max_attempts and deadline_at > $2 returning {COLUMNS}"
     )
 }
 
-/// The statement of [`end_runs`].
+/// The statement of [`claim_all`], so that its plan can be looked at.
+#[must_use]
+pub fn claim_all_sql(engine: Engine) -> String {
+    text_for_one(engine, &WANTED, &claim_all_of_rows())
+}
+
+/// The statement of [`end_runs`], so that its plan can be looked at.
 #[must_use]
 pub fn end_runs_sql(engine: Engine) -> String {
-    let rows = rows(engine, &[("job", Kind::Int), ("token", Kind::Text)]);
-    format!(
-        "update ai_jobs set status = $2, completed_at = $3, last_error = null, last_error_class = null, lease_token = null, \
-         lease_expires_at = null, heartbeat_at = null, worker_id = null, updated_at = $3 from {rows} \
-         where ai_jobs.id = r.job and ai_jobs.status || '' = 'running' and ai_jobs.lease_token = r.token returning id"
-    )
+    text_for_one(engine, &ENDS, END_RUNS)
 }
 
 /// Takes jobs of distinct users that [`next_claimable`] found in the same transaction, all with the same lease. Those that are
 /// not to be had any more are left out.
 pub async fn claim_all(tx: &mut Tx, jobs: &[JobId], lease: &Lease<'_>) -> Result<Vec<Job>> {
-    if jobs.is_empty() {
-        return Ok(Vec::new());
+    let wanted: Vec<[Cell; 1]> = jobs.iter().map(|id| [id.0.into()]).collect();
+    let sql = claim_all_of_rows();
+    let mut taken = Vec::with_capacity(jobs.len());
+    for portion in portions(tx.engine(), &WANTED, &wanted) {
+        let claim = portion
+            .query(&sql)
+            .bind(lease.now.millis())
+            .bind(lease.token.to_owned())
+            .bind(lease.worker.to_owned())
+            .bind(lease.until.millis());
+        for row in claim.fetch_all(tx.connection()).await? {
+            taken.push(read(&row)?);
+        }
     }
-    let wanted = jobs.iter().map(|id| json!({"job": id.0})).collect();
-    sqlx::query(AssertSqlSafe(claim_all_sql(tx.engine())))
-        .bind(Value::Array(wanted).to_string())
-        .bind(lease.now.millis())
-        .bind(lease.token)
-        .bind(lease.worker)
-        .bind(lease.until.millis())
-        .fetch_all(tx.connection())
-        .await?
-        .iter()
-        .map(read)
-        .collect()
+    Ok(taken)
 }
 
 /// Ends runs that came to a good end, each guarded by its lease's token. Gives those that were still held.
@@ -371,19 +377,21 @@ pub async fn end_runs(
     status: JobStatus,
     now: Timestamp,
 ) -> Result<Vec<JobId>> {
-    let ends = runs
+    let ends: Vec<[Cell; 2]> = runs
         .iter()
-        .map(|(job, token)| json!({"job": job.0, "token": token}))
+        .map(|(job, token)| [job.0.into(), (*token).into()])
         .collect();
-    sqlx::query(AssertSqlSafe(end_runs_sql(tx.engine())))
-        .bind(Value::Array(ends).to_string())
-        .bind(status.as_str())
-        .bind(now.millis())
-        .fetch_all(tx.connection())
-        .await?
-        .iter()
-        .map(|row| row.int("id").map(JobId))
-        .collect()
+    let mut ended = Vec::with_capacity(runs.len());
+    for portion in portions(tx.engine(), &ENDS, &ends) {
+        let end = portion
+            .query(END_RUNS)
+            .bind(status.as_str())
+            .bind(now.millis());
+        for row in end.fetch_all(tx.connection()).await? {
+            ended.push(JobId(row.int("id")?));
+        }
+    }
+    Ok(ended)
 }
 
 /// Writes what changes in a job's life. Its status in the database must be `was`, and its lease `token` (`None` for a job that
@@ -578,14 +586,24 @@ pub async fn redact(tx: &mut Tx, before: Timestamp, now: Timestamp, limit: i64) 
 
 /// Removes jobs that ended with `status` before `before`, with all that belongs to them.
 pub async fn prune(tx: &mut Tx, status: JobStatus, before: Timestamp, limit: i64) -> Result<u64> {
-    let done = sqlx::query(
+    let gone = sqlx::query(
         "delete from ai_jobs where id in (select id from ai_jobs where status = $1 \
-         and status in ('completed', 'failed_terminal', 'canceled') and updated_at < $2 order by updated_at limit $3)",
+         and status in ('completed', 'failed_terminal', 'canceled') and updated_at < $2 order by updated_at limit $3) returning id",
     )
     .bind(status.as_str())
     .bind(before.millis())
     .bind(limit)
-    .execute(tx.connection())
-    .await?;
-    Ok(done.rows_affected())
+    .fetch_all(tx.connection())
+    .await?
+    .iter()
+    .map(|row| Ok([row.int("id")?.into()]))
+    .collect::<Result<Vec<[Cell; 1]>>>()?;
+    // The one thing of theirs that does not go by itself.
+    for portion in portions(tx.engine(), &WANTED, &gone) {
+        portion
+            .query("delete from ai_job_events where job_id in (select job from @rows)")
+            .execute(tx.connection())
+            .await?;
+    }
+    Ok(gone.len() as u64)
 }

@@ -117,6 +117,12 @@ const STEPS: &[(i64, &str, &str, &str)] = &[
         include_str!("../migrations/sqlite/0018_made_for.sql"),
         include_str!("../migrations/postgres/0018_made_for.sql"),
     ),
+    (
+        22,
+        "light_timelines",
+        include_str!("../migrations/sqlite/0022_light_timelines.sql"),
+        include_str!("../migrations/postgres/0022_light_timelines.sql"),
+    ),
 ];
 
 /// Brings the schema up to date. Concurrent callers wait for one another.

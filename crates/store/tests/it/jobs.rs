@@ -2,8 +2,8 @@ use crate::world::{UNICODE, at, count, execute, read, rows, write};
 use domain::job::failure::ErrorClass;
 use domain::job::row::JobMetadata;
 use domain::job::{
-    Answer, HistoryTurn, Job, JobId, JobStatus, PendingConfirmation, Phase, Target, TargetKind,
-    Usage,
+    Answer, HistoryTurn, Job, JobEventType, JobId, JobStatus, NewJobEvent, PendingConfirmation,
+    Phase, Target, TargetKind, Usage,
 };
 use domain::time::Timestamp;
 use serde_json::json;
@@ -311,12 +311,18 @@ store::on_both_engines! {
         let row = read(&db.store, async |db| find(db, ended.id).await).await.unwrap();
         assert_eq!((row.request_text.as_str(), row.history.len()), ("", 0));
         assert_eq!(row.answer.unwrap().text, "");
+        for id in [ended.id, waiting.id] {
+            let entry = NewJobEvent::new(JobEventType::Queued, "test");
+            write(&db.store, async |tx| store::job_events::append(tx, id, &entry, at(1)).await).await.unwrap();
+        }
         let drop = async |status, before| {
             write(&db.store, async |tx| prune(tx, status, at(before), 10).await).await.unwrap()
         };
         assert_eq!(drop(JobStatus::Canceled, 1).await, 0);
         assert_eq!(drop(JobStatus::Completed, 0).await, 0);
         assert_eq!(drop(JobStatus::Completed, 1).await, 1);
+        assert_eq!(count(&db.store, &format!("ai_job_events where job_id = {}", waiting.id)).await, 1);
+        assert_eq!(count(&db.store, "ai_job_events").await, 1, "a timeline goes with its job");
         assert_eq!(read(&db.store, async |db| find(db, waiting.id).await).await, Some(waiting));
         assert_eq!(count(&db.store, "ai_jobs").await, 1);
     }

@@ -4,7 +4,7 @@ use std::slice::from_ref;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
-use store::{StoreError, Write, tasks, workspaces};
+use store::{Engine, StoreError, Write, tasks, workspaces};
 use tokio::sync::oneshot;
 
 /// Longer than anything here takes; a test that waits so long has hung.
@@ -148,5 +148,23 @@ store::on_both_engines! {
         execute(&db.store, "update agents set args = '[1', updated_at = 5").await.unwrap();
         let outcome = store::agents::find(&mut db.store.read().await.unwrap(), world.agent.id).await;
         assert!(matches!(&outcome, Err(StoreError::Corrupt { column, .. }) if column == "args"), "{outcome:?}");
+    }
+
+    async fn only_a_light_transaction_does_not_wait_for_the_disk(db: TestDb) {
+        let waits = async |tx: &mut store::Tx| match tx.engine() {
+            Engine::Postgres => tx.fetch_raw("show synchronous_commit").await.unwrap()[0][0].as_deref() == Some("on"),
+            Engine::Sqlite => tx.fetch_raw("pragma synchronous").await.unwrap()[0][0].as_deref() == Some("2"),
+        };
+        let mut light = db.store.write_rows_lightly().await.unwrap();
+        assert_eq!(waits(&mut light).await, db.engine() == Engine::Sqlite);
+        workspaces::insert(&mut light, &workspace("Light")).await.unwrap();
+        light.commit().await.unwrap();
+        assert_eq!(read(&db.store, async |db| workspaces::list(db).await).await.len(), 1, "it is seen at once");
+        // The connection goes back to whoever wants it next.
+        for _ in 0..3 {
+            let mut next = db.store.write_rows().await.unwrap();
+            assert!(waits(&mut next).await);
+            next.commit().await.unwrap();
+        }
     }
 }
