@@ -7,11 +7,13 @@ use domain::effect::EffectKind;
 use domain::error::Refusal;
 use domain::event::{EventKind, NewEvent};
 use domain::ids::{AgentId, MessageId, PromptId, SessionId, TaskId, TurnId};
+use domain::mcp_servers::McpServer;
 use domain::message::{AuthorType, Message, MessageType};
 use domain::profile::{McpProfile, resolve};
 use domain::session::{FreshStart, Session, SessionCommand, SessionState};
 use domain::task::{Task, TaskCommand, TitleMode};
 use serde_json::{Map, json};
+use std::collections::BTreeMap;
 use store::Snapshot;
 
 /// Everything that is needed to start a session's agent. It holds secrets, so its debug form is its session alone.
@@ -29,6 +31,8 @@ pub struct LaunchPlan {
     pub working_directory: String,
     /// The agent's own id of the conversation to load.
     pub resume: Option<String>,
+    /// The MCP servers of the profile, by name.
+    pub servers: BTreeMap<String, McpServer>,
     /// The bearer token for the tools; `None` for a raw terminal. This is the only time it can be read.
     pub token: Option<String>,
     /// A prompt that may have reached the agent before: to be looked for in the history that is loaded.
@@ -72,6 +76,11 @@ impl Board {
         let agent = store::agents::find(&mut work.tx, profile.agent_id)
             .await?
             .ok_or_else(|| Refusal::not_found("agent"))?;
+        let servers = store::mcp_configs::find(&mut work.tx, profile.id)
+            .await?
+            .filter(|(config, _)| config.enabled)
+            .map(|(config, _)| config.servers)
+            .unwrap_or_default();
         let working_directory = session
             .workspace_path
             .clone()
@@ -119,6 +128,7 @@ impl Board {
             task: task.id,
             agent,
             profile,
+            servers,
             working_directory,
             resume: session.provider_session_id.clone(),
             token,

@@ -35,6 +35,7 @@ mod job_counts;
 mod jobs;
 mod launch;
 mod launches;
+mod mcp_configs;
 mod messages;
 mod moves;
 mod nodes;

@@ -65,7 +65,8 @@ const CONFIGURATION: &str = "This session sets the board up for its operator: wo
     list_workflows_kandev, list_workflow_steps_kandev, list_repositories_kandev, list_tasks_kandev, list_agents_kandev and \
     list_agent_profiles_kandev look around; look before you change anything. create_workflow_kandev makes a workflow without steps, create_workflow_step_kandev adds \
     one; update_workflow_kandev, update_workflow_step_kandev and reorder_workflow_steps_kandev change them, and what you leave out \
-    stays. export_workflow_kandev writes a workflow out and import_workflow_kandev reads one in. create_agent_profile_kandev and update_agent_profile_kandev say how an agent is run. delete_workflow_kandev, \
+    stays. export_workflow_kandev writes a workflow out and import_workflow_kandev reads one in. create_agent_profile_kandev and update_agent_profile_kandev say how an agent is run, get_mcp_config_kandev and \
+    update_mcp_config_kandev which MCP servers it is given, update_agent_kandev whether it takes them. delete_workflow_kandev, \
     delete_workflow_step_kandev and delete_agent_profile_kandev are refused while something uses what is to go. Cards are put in order \
     with move_task_kandev, update_task_state_kandev, archive_task_kandev and delete_task_kandev, and \
     get_task_conversation_kandev reads what was said on one. Deleting cannot be undone: do it only when it was asked for. Say what \

@@ -25,6 +25,7 @@ pub mod exchange;
 pub mod guards;
 pub mod ids;
 pub mod job;
+pub mod mcp_servers;
 pub mod message;
 pub mod moves;
 pub mod name;

@@ -302,6 +302,17 @@ pub struct CreateAgent {
     pub env: BTreeMap<String, String>,
 }
 
+/// Changes an agent. What is left out stays; `Some(None)` clears.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct UpdateAgent {
+    /// Whether it takes MCP over HTTP, whatever its handshake says; `Some(None)` leaves it to the handshake.
+    #[serde(with = "double_option", skip_serializing_if = "Option::is_none")]
+    pub supports_mcp: Option<Option<bool>>,
+    /// An agent's own file of servers. None is taken: see [`crate::agent::check_config_path`].
+    pub mcp_config_path: Option<String>,
+}
+
 /// Adds a profile to an agent.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct CreateProfile {

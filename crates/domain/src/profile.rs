@@ -248,10 +248,13 @@ const GROUPS: &[Group] = &[
             "update_workflow_step_kandev",
             "delete_workflow_step_kandev",
             "reorder_workflow_steps_kandev",
+            "update_agent_kandev",
             "create_agent_profile_kandev",
             "list_agent_profiles_kandev",
             "update_agent_profile_kandev",
             "delete_agent_profile_kandev",
+            "get_mcp_config_kandev",
+            "update_mcp_config_kandev",
         ],
     },
     Group {

@@ -677,8 +677,10 @@ pub struct AgentView {
     pub args: Vec<String>,
     /// Names of the environment variables set for it.
     pub env_names: Vec<String>,
-    /// Whether its last handshake announced MCP over HTTP.
+    /// Whether it takes MCP over HTTP: as somebody said, or else as its last handshake announced.
     pub supports_mcp: Option<bool>,
+    /// What somebody said about it.
+    pub supports_mcp_override: Option<bool>,
     /// Its profiles.
     pub profiles: Vec<crate::agent::AgentProfile>,
 }

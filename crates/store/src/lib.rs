@@ -31,6 +31,7 @@ pub mod job_events;
 pub mod job_views;
 pub mod jobs;
 pub mod launches;
+pub mod mcp_configs;
 pub mod messages;
 pub mod moves;
 pub mod operators;

@@ -111,6 +111,12 @@ const STEPS: &[(i64, &str, &str, &str)] = &[
         include_str!("../migrations/sqlite/0017_saved_prompts.sql"),
         include_str!("../migrations/postgres/0017_saved_prompts.sql"),
     ),
+    (
+        19,
+        "mcp_servers",
+        include_str!("../migrations/sqlite/0019_mcp_servers.sql"),
+        include_str!("../migrations/postgres/0019_mcp_servers.sql"),
+    ),
 ];
 
 /// Brings the schema up to date. Concurrent callers wait for one another.

@@ -28,6 +28,7 @@ mod job_kill;
 mod jobs;
 mod journey;
 mod kill;
+mod mcp_servers;
 mod message_rules;
 mod native_tasks;
 mod negotiation;

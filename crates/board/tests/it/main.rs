@@ -59,6 +59,7 @@ mod exchange;
 mod guards;
 mod jobs;
 mod limits;
+mod mcp_configs;
 mod messages;
 mod model;
 mod moves;

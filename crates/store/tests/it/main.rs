@@ -23,6 +23,7 @@ mod job_events;
 mod job_views;
 mod jobs;
 mod launches;
+mod mcp_configs;
 mod messages;
 mod moves;
 mod opening;

@@ -13,6 +13,7 @@ use domain::effect::EffectKind;
 use domain::event::{EventKind, NewEvent};
 use domain::job::effects::{Confirmation, ConsentOutcome, ToolCallState};
 use domain::job::{ChunkState, DeliveryKind, JobStatus, Phase};
+use domain::mcp_servers::McpConfig;
 use domain::message::{AuthorType, MessageType};
 use domain::permission::PermissionStatus;
 use domain::plan::PlanAuthorKind;
@@ -240,6 +241,7 @@ async fn full_world(db: &TestDb) -> World {
         let run = crate::runs::run_of(&session, domain::ids::TokenId::new());
         store::runs::insert(tx, &run).await?;
         store::run_calls::insert(tx, &crate::run_calls::call(run.run.id)).await?;
+        store::mcp_configs::put(tx, world.profile.id, &McpConfig::default(), now).await?;
         store::events::append(tx, &NewEvent::new(EventKind::TaskCreated), now).await
     })
     .await
@@ -270,6 +272,8 @@ store::on_both_engines! {
         full_world(&db).await;
         let flags = [
             ("agents", "supports_mcp"),
+            ("agents", "supports_mcp_override"),
+            ("mcp_configs", "enabled"),
             ("agent_profiles", "passthrough"),
             ("workflows", "hidden"),
             ("steps", "allow_manual_move"),

@@ -326,6 +326,7 @@ pub(crate) fn agent(name: &str) -> Agent {
         args: Vec::new(),
         env: BTreeMap::new(),
         supports_mcp: None,
+        supports_mcp_override: None,
         created_at: at(0),
         updated_at: at(0),
     }
