@@ -22,6 +22,7 @@ pub mod effect;
 pub mod error;
 pub mod event;
 pub mod exchange;
+pub mod executor;
 pub mod guards;
 pub mod ids;
 pub mod job;

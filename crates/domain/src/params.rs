@@ -1,6 +1,8 @@
 //! Commands as they come in through a door: page, API or tool. The same struct serves all three.
 
-use crate::ids::{ProfileId, RepositoryId, SessionId, StepId, TaskId, WorkflowId, WorkspaceId};
+use crate::ids::{
+    ExecutorProfileId, ProfileId, RepositoryId, SessionId, StepId, TaskId, WorkflowId, WorkspaceId,
+};
 use crate::moves::EntryOptions;
 use crate::question::QuestionInput;
 use crate::task::{Priority, Purpose};
@@ -32,6 +34,8 @@ pub struct CreateTask {
     pub workflow_step_id: Option<StepId>,
     /// The profile its sessions use.
     pub agent_profile_id: Option<ProfileId>,
+    /// The executor's profile that its sessions run with; that of the creating session, or the parent's, when left out.
+    pub executor_profile_id: Option<ExecutorProfileId>,
     /// How pressing it is.
     pub priority: Option<Priority>,
     /// Start an agent; true when left out and a prompt is there.

@@ -193,6 +193,7 @@ const GROUPS: &[Group] = &[
             "list_workflow_steps_kandev",
             "list_tasks_kandev",
             "list_agents_kandev",
+            "list_executor_profiles_kandev",
         ],
     },
     Group {
@@ -255,6 +256,10 @@ const GROUPS: &[Group] = &[
             "delete_agent_profile_kandev",
             "get_mcp_config_kandev",
             "update_mcp_config_kandev",
+            "list_executors_kandev",
+            "create_executor_profile_kandev",
+            "update_executor_profile_kandev",
+            "delete_executor_profile_kandev",
         ],
     },
     Group {

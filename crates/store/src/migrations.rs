@@ -117,6 +117,12 @@ const STEPS: &[(i64, &str, &str, &str)] = &[
         include_str!("../migrations/sqlite/0019_mcp_servers.sql"),
         include_str!("../migrations/postgres/0019_mcp_servers.sql"),
     ),
+    (
+        20,
+        "executors",
+        include_str!("../migrations/sqlite/0020_executors.sql"),
+        include_str!("../migrations/postgres/0020_executors.sql"),
+    ),
 ];
 
 /// Brings the schema up to date. Concurrent callers wait for one another.

@@ -4,14 +4,16 @@ use super::choices::{Choices, remark};
 use super::live::{EVENTS, Live, RunningTurn};
 use super::patience::Patience;
 use super::transcript::Transcript;
-use super::{RuntimeConfig, Tools};
+use super::{RuntimeConfig, SECRETS, Tools, scripts};
 use agents::AgentEvent;
 use agents::acp::{
     self, Address, Chosen, Conversation, FreshReason, LaunchError, LaunchSpec, Launched, LeftOut,
     McpEndpoint, OtherServer, PermissionOutcome, Prompt, Reached, Subject,
 };
 use agents::event::{PermissionRequest, StopReason, TurnOutcome as AgentOutcome};
-use board::{Board, BoardError, Delivery, LaunchPlan, LaunchReport, Next, Recorded, TurnOutcome};
+use board::{
+    Board, BoardError, Delivery, LaunchPlan, LaunchReport, Next, Prepare, Recorded, TurnOutcome,
+};
 use domain::agent::check_tools;
 use domain::effect::{Effect, EffectKind};
 use domain::ids::{PermissionId, SessionId, TurnId};
@@ -28,13 +30,6 @@ use tokio::time::{Instant, sleep, sleep_until};
 
 /// How long output is collected before it is written: short enough to look live, long enough to spare the disk.
 const FLUSH_AFTER: Duration = Duration::from_millis(80);
-/// Secrets of this process that no agent needs. Keys of models are left to agents: they may ask the same models.
-const SECRETS: &[&str] = &[
-    "DISCORD_BOT_TOKEN",
-    "AI_AUTOPILOT_INTERNAL_KEY",
-    "AI_AUTOPILOT_INTERNAL_KEY_PREVIOUS",
-    "AI_WEBHOOK_SECRET",
-];
 
 /// What an actor is told.
 pub(super) enum Command {
@@ -275,28 +270,27 @@ impl Actor {
                 .await?;
             return Ok(false);
         }
+        if let Some(prepare) = &plan.prepare
+            && !self
+                .prepare(&plan.working_directory, prepare, mailbox)
+                .await?
+        {
+            return Ok(false);
+        }
         let (sender, mut events) = mpsc::channel(EVENTS);
-        let mut early = Vec::new();
-        let launched = {
-            let launching = acp::launch(self.spec(&plan), sender);
+        let launching = acp::launch(self.spec(&plan), sender);
+        let listening = async {
+            let mut early = Vec::new();
             tokio::pin!(launching);
             loop {
                 tokio::select! {
-                    launched = &mut launching => break launched,
+                    launched = &mut launching => return (launched, early),
                     Some(event) = events.recv() => early.push(event),
-                    Some(command) = mailbox.recv() => {
-                        let stops = match &command {
-                            Command::Shutdown | Command::LeaseLost => true,
-                            Command::Effect { effect, .. } => effect.kind == EffectKind::StopProcess,
-                        };
-                        self.backlog.push_back(command);
-                        if stops {
-                            // Dropping the attempt ends what it started.
-                            return Ok(false);
-                        }
-                    }
                 }
             }
+        };
+        let Some((launched, early)) = self.unless_stopped(listening, mailbox).await else {
+            return Ok(false);
         };
         match launched {
             Ok(launched) => self.took_off(&plan, launched, events, early).await,
@@ -313,6 +307,61 @@ impl Actor {
                     )
                     .await?;
                 Ok(false)
+            }
+        }
+    }
+
+    /// Runs what is to run in the folder before its first agent; answers whether the start may go on.
+    async fn prepare(
+        &mut self,
+        folder: &str,
+        prepare: &Prepare,
+        mailbox: &mut mpsc::Receiver<Command>,
+    ) -> board::Result<bool> {
+        let config = self.config.clone();
+        let Prepare {
+            id,
+            profile,
+            script,
+            timeout,
+        } = prepare;
+        let running = scripts::run(&config, *id, folder, script, *timeout);
+        let Some(ran) = self.unless_stopped(running, mailbox).await else {
+            return Ok(false);
+        };
+        let Err(error) = ran else {
+            self.board.folder_prepared(*id, self.session).await?;
+            return Ok(true);
+        };
+        self.board.folder_not_prepared(*id, self.session).await?;
+        let reason = format!("the prepare script of the executor profile \"{profile}\" {error}");
+        tracing::warn!(session = %self.session, %reason, "an agent did not start");
+        self.board
+            .session_failed(self.session, &self.config.node, &sentence(&reason))
+            .await?;
+        Ok(false)
+    }
+
+    /// Does something to its end, unless a stop comes meanwhile: the attempt is dropped then, which ends what it started.
+    async fn unless_stopped<T>(
+        &mut self,
+        attempt: impl Future<Output = T>,
+        mailbox: &mut mpsc::Receiver<Command>,
+    ) -> Option<T> {
+        tokio::pin!(attempt);
+        loop {
+            tokio::select! {
+                done = &mut attempt => return Some(done),
+                Some(command) = mailbox.recv() => {
+                    let stops = match &command {
+                        Command::Shutdown | Command::LeaseLost => true,
+                        Command::Effect { effect, .. } => effect.kind == EffectKind::StopProcess,
+                    };
+                    self.backlog.push_back(command);
+                    if stops {
+                        return None;
+                    }
+                }
             }
         }
     }

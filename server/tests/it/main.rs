@@ -21,6 +21,7 @@ mod configuration;
 mod delivery;
 mod doors;
 mod engine_kill;
+mod executors;
 mod feed;
 mod flow;
 mod job_crashes;

@@ -24,7 +24,7 @@ mod handle;
 mod launch;
 mod lines;
 mod normalise;
-mod process;
+pub(crate) mod process;
 mod replay;
 mod servers;
 mod session;

@@ -171,7 +171,7 @@ fn own_executable() -> PathBuf {
 }
 
 /// The whole path of a program: a name is looked up in `path`, or else in our own; a relative path is taken from `cwd`.
-pub(super) fn find_program(
+pub(crate) fn find_program(
     command: &str,
     cwd: &Path,
     path: Option<&String>,

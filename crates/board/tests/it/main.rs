@@ -56,6 +56,7 @@ mod dependencies;
 mod documents;
 mod events;
 mod exchange;
+mod executors;
 mod guards;
 mod jobs;
 mod limits;
