@@ -4,8 +4,8 @@ use crate::change_request::TaskRequest;
 use crate::clarification::ClarificationStatus;
 use crate::executor::Executor;
 use crate::ids::{
-    AgentId, ClarificationId, ExecutorProfileId, MessageId, MoveId, PermissionId, ProfileId, PromptId, QuestionId,
-    SessionId, StepId, TaskId, TurnId, WorkflowId, WorkspaceId,
+    AgentId, ClarificationId, ExecutorProfileId, MessageId, MoveId, PermissionId, ProfileId,
+    PromptId, QuestionId, SessionId, StepId, TaskId, TurnId, WorkflowId, WorkspaceId,
 };
 use crate::message::{AuthorType, MessageType};
 use crate::moves::{Disposition, EntryOptions};
@@ -696,6 +696,21 @@ pub struct AgentView {
     pub supports_mcp_override: Option<bool>,
     /// Its profiles.
     pub profiles: Vec<crate::agent::AgentProfile>,
+}
+
+impl AgentView {
+    /// Its profiles by what people call them: an agent with one profile goes by its own name.
+    pub fn profile_names(&self) -> impl Iterator<Item = (ProfileId, String)> {
+        let only = self.profiles.len() == 1;
+        self.profiles.iter().map(move |profile| {
+            let name = if only {
+                self.name.clone()
+            } else {
+                format!("{} · {}", self.name, profile.name)
+            };
+            (profile.id, name)
+        })
+    }
 }
 
 /// A task in one line, for trees and related lists.
