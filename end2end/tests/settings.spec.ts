@@ -1,5 +1,6 @@
 // Settings: a token is made, shown once with what each client is told, and revoked after a question.
 import type { APIRequestContext } from "@playwright/test";
+import { Api } from "../support/api.ts";
 import { expectAccessible, expectNoOverflow, hydrated } from "../support/checks.ts";
 import { expect, test } from "../support/test.ts";
 
@@ -114,4 +115,77 @@ test("a saved prompt is written, changed and deleted after a question", async ({
   await page.getByTestId("confirm-prompt-delete").click();
   await expect(row).toHaveCount(0);
   await expect(page.getByText("Nothing is saved yet.")).toBeVisible();
+});
+
+test("a profile is given a server whose key is not shown again, and tasks a way to be run", async ({ page, request, start }) => {
+  // Looks at every width and with axe, in both themes, of the page and of two dialogs.
+  test.slow();
+  // One of its own: what can be chosen for a new task would be there for others too.
+  const { url } = await start();
+  const api = new Api(request, url);
+  await page.goto(`${url}/settings`);
+  await hydrated(page);
+  await page.getByTestId("server-new").click();
+  const server = page.getByTestId("server-dialog");
+  await page.getByTestId("server-name").fill("kandev");
+  await page.getByTestId("server-command").fill("npx");
+  await page.getByTestId("server-args").fill("-y\nfiles");
+  await page.getByTestId("server-env").fill("KEY=s3cret");
+  await page.getByTestId("server-save").click();
+  await expect(server.getByRole("alert")).toContainText("Flightdeck's own");
+  await expectAccessible(page);
+  await expectNoOverflow(page);
+  await page.getByTestId("server-name").fill("files");
+  await page.getByTestId("server-save").click();
+  await expect(server).toBeHidden();
+  const row = page.getByTestId("mcp-server");
+  await expect(row).toContainText("npx -y files");
+  await page.getByTestId("servers-enabled").uncheck();
+  await page.reload();
+  await hydrated(page);
+  await expect(page.getByTestId("servers-enabled")).not.toBeChecked();
+  expect(await page.content()).not.toContain("s3cret");
+  await page.getByRole("button", { name: "Change files" }).click();
+  await expect(page.getByTestId("server-env")).toHaveValue("KEY");
+  await page.getByTestId("server-args").fill("elsewhere");
+  await page.getByTestId("server-save").click();
+  await expect(server.getByRole("alert")).toContainText("gives no value");
+  await page.getByTestId("server-args").fill("-y\nfiles");
+  await page.getByTestId("server-save").click();
+  await expect(server).toBeHidden();
+
+  await page.getByTestId("executor-new").click();
+  await page.getByTestId("executor-name").fill("With a database");
+  await page.getByTestId("executor-prepare").fill("echo ready > ready");
+  await page.getByTestId("executor-policy").selectOption("none");
+  await page.getByTestId("prepare-seconds").fill("20");
+  await expectAccessible(page);
+  await expectNoOverflow(page);
+  await page.getByTestId("executor-save").click();
+  const way = page.getByTestId("executor-profile");
+  await expect(way).toContainText("prepares the folder · no servers");
+  await expectAccessible(page);
+  await expectNoOverflow(page);
+
+  await page.goto(url);
+  await hydrated(page);
+  await page.keyboard.press("c");
+  await page.getByTestId("task-title-input").fill("Run in a way of its own");
+  await page.getByTestId("executor-profile-select").selectOption({ label: "With a database" });
+  await page.getByTestId("create-without-starting").click();
+  await expect(page.getByTestId("create-task-dialog")).toBeHidden();
+  const { workspaces } = await api.get<{ workspaces: { id: string }[] }>("/workspaces");
+  const { tasks } = await api.get<{ tasks: { title: string; executor_profile_id: string | null }[] }>(
+    `/workspaces/${workspaces[0]?.id}/tasks`,
+  );
+  expect(tasks.find((task) => task.title === "Run in a way of its own")?.executor_profile_id).toBeTruthy();
+
+  await page.goto(`${url}/settings`);
+  await hydrated(page);
+  await page.getByRole("button", { name: "Delete With a database" }).click();
+  await page.getByTestId("confirm-executor-delete").click();
+  await expect(page.getByText("tasks keep theirs until they are deleted", { exact: false })).toBeVisible();
+  await page.getByRole("button", { name: "Delete files" }).click();
+  await page.getByTestId("confirm-server-delete").click();
+  await expect(row).toHaveCount(0);
 });

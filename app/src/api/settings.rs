@@ -1,11 +1,14 @@
-//! Settings: the tokens of outside clients, and who may sign in.
+//! Settings: the tokens of outside clients, what agents are given and how they are run, and who may sign in.
 
 #[cfg(feature = "ssr")]
 use crate::api::Door;
 use crate::error::AppError;
-use domain::ids::{TokenId, WorkspaceId};
+use domain::executor::{CreateExecutorProfile, ExecutorProfile, UpdateExecutorProfile};
+use domain::ids::{ExecutorProfileId, ProfileId, TokenId, WorkspaceId};
+use domain::mcp_servers::{McpConfigView, UpdateMcpConfig};
 use domain::operator::{NewToken, OperatorView, TokenView, TokenWorkspace};
 use domain::saved_prompt::{PromptName, SavedPrompt};
+use domain::view::AgentView;
 #[cfg(feature = "ssr")]
 use domain::view::WorkspaceView;
 use leptos::prelude::*;
@@ -13,12 +16,18 @@ use leptos::server_fn::codec::Json;
 use serde::{Deserialize, Serialize};
 
 /// What the page of settings shows.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct SettingsView {
     /// The tokens that count, newest first, and after them those that were revoked.
     pub tokens: Vec<TokenView>,
     /// The workspaces that a token can be limited to, oldest first.
     pub workspaces: Vec<TokenWorkspace>,
+    /// The agents with their profiles.
+    pub agents: Vec<AgentView>,
+    /// The MCP servers of those profiles that ever had some.
+    pub servers: Vec<McpConfigView>,
+    /// How tasks can be run.
+    pub executor_profiles: Vec<ExecutorProfile>,
     /// What messages may name, by name.
     pub prompts: Vec<SavedPrompt>,
     /// Who may sign in; nobody, as long as the person at the machine is the operator.
@@ -39,6 +48,10 @@ pub async fn settings_open() -> Result<SettingsView, AppError> {
     Ok(SettingsView {
         tokens,
         workspaces: workspaces.into_iter().map(named).collect(),
+        agents: door.answer(door.board.agent_list(&door.actor).await)?,
+        servers: door.answer(door.board.mcp_config_list(&door.actor).await)?,
+        executor_profiles: door
+            .answer(door.board.executor_profile_list(&door.actor, None).await)?,
         prompts: door.answer(door.board.saved_prompt_list(&door.actor).await)?,
         operators: door.answer(door.board.operator_list(&door.actor).await)?,
     })
@@ -81,4 +94,52 @@ pub async fn saved_prompt_put(name: PromptName, content: String) -> Result<Saved
 pub async fn saved_prompt_delete(name: PromptName) -> Result<bool, AppError> {
     let door = Door::open()?;
     door.answer(door.board.saved_prompt_delete(&door.actor, &name).await)
+}
+
+/// Changes the MCP servers of a profile.
+#[server(prefix = "/api/page", endpoint = "mcp-config/save", input = Json)]
+pub async fn mcp_config_put(
+    profile: ProfileId,
+    params: UpdateMcpConfig,
+) -> Result<McpConfigView, AppError> {
+    let door = Door::open()?;
+    let changed = door
+        .board
+        .mcp_config_update(&door.actor, profile, params)
+        .await;
+    door.answer(changed)
+}
+
+/// Adds a profile to an executor.
+#[server(prefix = "/api/page", endpoint = "executor-profiles/create", input = Json)]
+pub async fn executor_profile_create(
+    params: CreateExecutorProfile,
+) -> Result<ExecutorProfile, AppError> {
+    let door = Door::open()?;
+    door.answer(
+        door.board
+            .executor_profile_create(&door.actor, params)
+            .await,
+    )
+}
+
+/// Changes a profile of an executor.
+#[server(prefix = "/api/page", endpoint = "executor-profiles/save", input = Json)]
+pub async fn executor_profile_update(
+    id: ExecutorProfileId,
+    params: UpdateExecutorProfile,
+) -> Result<ExecutorProfile, AppError> {
+    let door = Door::open()?;
+    let changed = door
+        .board
+        .executor_profile_update(&door.actor, id, params)
+        .await;
+    door.answer(changed)
+}
+
+/// Removes a profile of an executor.
+#[server(prefix = "/api/page", endpoint = "executor-profiles/delete", input = Json)]
+pub async fn executor_profile_delete(id: ExecutorProfileId) -> Result<(), AppError> {
+    let door = Door::open()?;
+    door.answer(door.board.executor_profile_delete(&door.actor, id).await)
 }

@@ -4,6 +4,7 @@
 use crate::api::Door;
 use crate::error::AppError;
 use domain::agent::AgentProfile;
+use domain::executor::ExecutorProfile;
 use domain::params::{CreateAgent, CreateProfile};
 use domain::view::{AgentView, WorkspaceView};
 use leptos::prelude::*;
@@ -28,6 +29,13 @@ pub async fn workspace_create(name: String) -> Result<WorkspaceView, AppError> {
 pub async fn agent_list() -> Result<Vec<AgentView>, AppError> {
     let door = Door::open()?;
     door.answer(door.board.agent_list(&door.actor).await)
+}
+
+/// How tasks can be run: the profiles of the executor.
+#[server(prefix = "/api/page", endpoint = "executor-profiles", input = Json)]
+pub async fn executor_profile_list() -> Result<Vec<ExecutorProfile>, AppError> {
+    let door = Door::open()?;
+    door.answer(door.board.executor_profile_list(&door.actor, None).await)
 }
 
 /// Adds an agent by its command line.

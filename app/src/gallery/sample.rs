@@ -172,6 +172,7 @@ pub(super) fn view(node: &TaskNode) -> TaskView {
         external_id: None,
         title_mode: TitleMode::Settled,
         agent_profile_id: None,
+        executor_profile_id: None,
         working_directory: None,
         interrupted: false,
         archived_at: None,
@@ -189,6 +190,9 @@ pub(super) fn view(node: &TaskNode) -> TaskView {
         session_count: 1,
         queued_prompt_count: i64::try_from(node.queued).unwrap_or(0),
         primary_agent_name: Some("Claude".to_owned()),
+        primary_executor_id: None,
+        primary_executor_profile_id: None,
+        primary_executor_name: None,
         error_message: (node.mark == TaskMark::Failed)
             .then(|| "The agent could not be started: no such file: claude-agent-acp".to_owned()),
         turn_started_at: (node.mark == TaskMark::Running).then_some(node.updated_at),

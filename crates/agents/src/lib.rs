@@ -9,6 +9,7 @@
 //! | [`event`] | what agents say, free of any protocol's types |
 //! | [`permission`] | which permission requests need no person |
 //! | [`guard`] | the small process between us and an agent, which leaves no orphans |
+//! | [`script`] | shell scripts, behind the same guard |
 //! | [`serve`] | being an agent: the other side of the protocol, for agents that are our own program |
 //! | [`demo`] | a scripted agent that needs no model: for the demo and for tests |
 //!
@@ -23,6 +24,7 @@ pub mod demo;
 pub mod event;
 pub mod guard;
 pub mod permission;
+pub mod script;
 pub mod serve;
 mod stdio;
 

@@ -26,14 +26,34 @@ pub struct Allowed {
     pub option_id: String,
 }
 
-/// Whether a request is for a tool of the built-in server called `server`, and which option allows it.
-///
-/// The request's tool call must already be completed by what was announced about it: agents ask with a bare call id.
-#[must_use]
-pub fn built_in(server: &str, request: &PermissionRequest) -> Option<Allowed> {
-    let tool = built_in_tool(server, request)?;
-    let option_id = allow_option(&request.options)?.id.clone();
-    Some(Allowed { tool, option_id })
+/// The server whose tools are always allowed, and what its tools must not be taken for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct BuiltIn {
+    /// Its name.
+    pub server: String,
+    /// The other servers that the agent was given: a bare name that begins with one of these is theirs, whatever it ends in.
+    pub others: Vec<String>,
+}
+
+impl BuiltIn {
+    /// Whether a request is for a tool of the built-in server, and which option allows it.
+    ///
+    /// The request's tool call must already be completed by what was announced about it: agents ask with a bare call id.
+    #[must_use]
+    pub fn allows(&self, request: &PermissionRequest) -> Option<Allowed> {
+        let tool = built_in_tool(self, request)?;
+        let option_id = allow_option(&request.options)?.id.clone();
+        Some(Allowed { tool, option_id })
+    }
+
+    /// A bare name as some agents make it of a server's and its tool's: with what is no letter or digit replaced.
+    fn is_anothers(&self, bare: &str) -> bool {
+        self.others.iter().any(|other| {
+            let other = other.to_ascii_lowercase().replace(['-', '.'], "_");
+            bare.strip_prefix(&other)
+                .is_some_and(|rest| rest.starts_with('_'))
+        })
+    }
 }
 
 /// The option that allows with the least consequence: once rather than always, since "always" makes some agents write
@@ -45,12 +65,13 @@ pub fn allow_option(options: &[PermissionOption]) -> Option<&PermissionOption> {
         .find_map(|kind| options.iter().find(|option| option.kind == kind))
 }
 
-fn built_in_tool(server: &str, request: &PermissionRequest) -> Option<String> {
+fn built_in_tool(built_in: &BuiltIn, request: &PermissionRequest) -> Option<String> {
+    let server = built_in.server.as_str();
     let call = &request.tool_call;
     let by_vendor = match vendor_tool_name(call.meta.as_ref())
         .or_else(|| vendor_tool_name(request.meta.as_ref()))
     {
-        Some(name) => Some(tool_of(server, name)?),
+        Some(name) => Some(tool_of(built_in, name)?),
         None => None,
     };
     let by_shape = match call.raw_input.as_ref().and_then(Value::as_object) {
@@ -64,7 +85,7 @@ fn built_in_tool(server: &str, request: &PermissionRequest) -> Option<String> {
     let by_title = call
         .title
         .as_deref()
-        .and_then(|title| tool_of(server, title.trim()));
+        .and_then(|title| tool_of(built_in, title.trim()));
     match call.kind {
         None | Some(ToolKind::Other) => by_vendor.or(by_shape).or(by_title),
         Some(ToolKind::Execute) => by_vendor.or(by_shape),
@@ -129,7 +150,8 @@ fn shape(server: &str, input: &Map<String, Value>, request_meta: Option<&Value>)
 }
 
 /// The bare tool name, when the text is a name of one of our tools and nothing else.
-fn tool_of(server: &str, text: &str) -> Option<String> {
+fn tool_of(built_in: &BuiltIn, text: &str) -> Option<String> {
+    let server = built_in.server.as_str();
     let bare_suffix = format!("_{server}");
     let tool = [
         text.strip_prefix("mcp__")
@@ -143,7 +165,7 @@ fn tool_of(server: &str, text: &str) -> Option<String> {
             .and_then(|rest| rest.strip_prefix(server)?.strip_prefix('/')),
         text.strip_suffix(" MCP Server)")
             .and_then(|rest| rest.strip_suffix(server)?.strip_suffix(" (")),
-        text.ends_with(&bare_suffix).then_some(text),
+        (text.ends_with(&bare_suffix) && !built_in.is_anothers(text)).then_some(text),
     ]
     .into_iter()
     .flatten()
@@ -168,6 +190,13 @@ mod tests {
     use super::*;
     use crate::acp::permission_request;
 
+    fn ours(others: &[&str]) -> BuiltIn {
+        BuiltIn {
+            server: "kandev".to_owned(),
+            others: others.iter().map(|&other| other.to_owned()).collect(),
+        }
+    }
+
     fn tool(call: Value) -> Option<String> {
         tool_with_meta(call, &Value::Null)
     }
@@ -183,7 +212,7 @@ mod tests {
             ]}),
         )
         .expect("has a tool call");
-        let allowed = built_in("kandev", &request)?;
+        let allowed = ours(&[]).allows(&request)?;
         assert_eq!(allowed.option_id, "o");
         Some(allowed.tool)
     }
@@ -325,6 +354,27 @@ mod tests {
     }
 
     #[test]
+    fn a_tool_of_another_server_does_not_pass_by_the_end_of_its_name() {
+        let asked = |title: &str| {
+            permission_request(
+                "1".into(),
+                &json!({"toolCall": {"toolCallId": "t", "title": title},
+                    "options": [{"optionId": "a", "name": "Once", "kind": "allow_once"}]}),
+            )
+            .expect("has a tool call")
+        };
+        let built_in = ours(&["Ever-green"]);
+        assert_eq!(built_in.allows(&asked("ever_green_wipe_kandev")), None);
+        for title in [
+            "create_task_kandev",
+            "kandev_create_task_kandev",
+            "ever_kandev",
+        ] {
+            assert!(built_in.allows(&asked(title)).is_some(), "{title}");
+        }
+    }
+
+    #[test]
     fn without_an_allowing_option_a_person_is_asked() {
         let request = permission_request(
             "1".into(),
@@ -332,6 +382,6 @@ mod tests {
                 "options": [{"optionId": "x", "name": "No", "kind": "reject_once"}]}),
         )
         .expect("has a tool call");
-        assert_eq!(built_in("kandev", &request), None);
+        assert_eq!(ours(&[]).allows(&request), None);
     }
 }

@@ -3,11 +3,11 @@
 use crate::reach::configures;
 use crate::transition::Work;
 use crate::{Actor, Board, BoardError, Result};
-use domain::agent::{Agent, AgentProfile, check_unused};
+use domain::agent::{Agent, AgentProfile, check_config_path, check_unused};
 use domain::error::Refusal;
 use domain::event::{EventKind, NewEvent};
 use domain::ids::{AgentId, ProfileId};
-use domain::params::{CreateAgent, CreateProfile, UpdateProfile};
+use domain::params::{CreateAgent, CreateProfile, UpdateAgent, UpdateProfile};
 use domain::view::AgentView;
 use store::StoreError;
 
@@ -50,6 +50,37 @@ impl Board {
             work.commit().await?;
         }
         Ok(())
+    }
+
+    /// Says whether an agent takes Flightdeck's tools, whatever its handshake says. It counts from the agent's next start on.
+    pub async fn agent_update(
+        &self,
+        actor: &Actor,
+        id: AgentId,
+        params: UpdateAgent,
+    ) -> Result<AgentView> {
+        let mut work = self.begin().await?;
+        configures(&mut work.tx, actor, None).await?;
+        check_config_path(params.mcp_config_path.as_deref())?;
+        let mut agent = store::agents::find(&mut work.tx, id)
+            .await?
+            .ok_or_else(|| Refusal::not_found("agent"))?;
+        if let Some(supports) = params.supports_mcp
+            && supports != agent.supports_mcp_override
+        {
+            if supports == Some(true) && agent.supports_mcp == Some(false) {
+                // Work would be given to an agent that says of itself that it has no tools for it.
+                actor.require_person()?;
+            }
+            agent.supports_mcp_override = supports;
+            store::agents::set_supports_mcp_override(&mut work.tx, id, supports, work.now).await?;
+            work.event(NewEvent::new(EventKind::AgentUpdated).subject(id))
+                .await?;
+        }
+        let mut profiles = store::agents::profiles(&mut work.tx).await?;
+        profiles.retain(|profile| profile.agent_id == id);
+        work.commit().await?;
+        Ok(view(agent, profiles))
     }
 
     /// All agents with their profiles.
@@ -220,6 +251,7 @@ impl Work {
             args: params.args,
             env: params.env,
             supports_mcp: None,
+            supports_mcp_override: None,
             created_at: self.now,
             updated_at: self.now,
         };
@@ -283,11 +315,12 @@ fn taken(error: StoreError, what: &str) -> BoardError {
 fn view(agent: Agent, profiles: Vec<AgentProfile>) -> AgentView {
     AgentView {
         id: agent.id,
+        supports_mcp: agent.takes_mcp(),
+        supports_mcp_override: agent.supports_mcp_override,
         name: agent.name,
         command: agent.command,
         args: agent.args,
         env_names: agent.env.into_keys().collect(),
-        supports_mcp: agent.supports_mcp,
         profiles,
     }
 }

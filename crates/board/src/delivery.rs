@@ -4,7 +4,8 @@
 //! row goes when the agent has accepted the prompt. After a crash an `attempted` row says that the agent may have it: then its
 //! history is searched for the prompt's id, and the prompt is sent again only when it is not there.
 
-use crate::launch::LaunchPlan;
+use crate::launch::{LaunchPlan, Start};
+use crate::preparations::Ground;
 use crate::transition::{Work, load_session, load_task, queue_and_gate};
 use crate::{Board, Result};
 use domain::effect::EffectKind;
@@ -104,8 +105,21 @@ impl Board {
         if !live && !gate.closed && (head.is_some() || session.state == SessionState::Starting) {
             // Not the head alone: a question that was put back may stand behind an express prompt.
             let attempted = rows.iter().find(|row| row.attempts > 0).map(|row| row.id);
+            let working_directory = self.folder_of(&task, &session);
+            let Ground::Ready { prepare, policy } =
+                work.ground(&session, &working_directory, node).await?
+            else {
+                work.commit().await?;
+                return Ok(Next::Rest);
+            };
+            let start = Start {
+                working_directory,
+                prepare,
+                policy,
+                attempted,
+            };
             let plan = self
-                .plan_launch(&mut work, &mut task, &mut session, attempted, node)
+                .plan_launch(&mut work, &mut task, &mut session, start, node)
                 .await?;
             work.commit().await?;
             return Ok(Next::Launch(Box::new(plan)));

@@ -1,7 +1,7 @@
 //! Follow-ups as the runtime works them off: claim, finish, release; each its own short transaction.
 
 use crate::{Board, Result};
-use domain::effect::Effect;
+use domain::effect::{Effect, EffectKind};
 use domain::time::Timestamp;
 use store::Write;
 
@@ -45,6 +45,9 @@ impl Board {
         let mut work = self.begin().await?;
         let done = store::effects::finish_if_held(&mut work.tx, effect, node).await?;
         work.commit().await?;
+        if effect.kind == EffectKind::StopProcess {
+            self.agent_ended();
+        }
         Ok(done == Write::Changed)
     }
 

@@ -1,17 +1,21 @@
 //! Starting and resuming agents: what the runtime needs to know, and what it reports.
 
+use crate::preparations::Prepare;
 use crate::transition::{Work, load_session, load_task};
 use crate::{Board, Result};
 use domain::agent::{Agent, AgentProfile};
 use domain::effect::EffectKind;
 use domain::error::Refusal;
 use domain::event::{EventKind, NewEvent};
+use domain::executor::McpPolicy;
 use domain::ids::{AgentId, MessageId, PromptId, SessionId, TaskId, TurnId};
+use domain::mcp_servers::McpServer;
 use domain::message::{AuthorType, Message, MessageType};
 use domain::profile::{McpProfile, resolve};
 use domain::session::{FreshStart, Session, SessionCommand, SessionState};
 use domain::task::{Task, TaskCommand, TitleMode};
 use serde_json::{Map, json};
+use std::collections::BTreeMap;
 use store::Snapshot;
 
 /// Everything that is needed to start a session's agent. It holds secrets, so its debug form is its session alone.
@@ -25,10 +29,14 @@ pub struct LaunchPlan {
     pub agent: Agent,
     /// Model and mode.
     pub profile: AgentProfile,
+    /// What is to run in the folder first.
+    pub prepare: Option<Prepare>,
     /// The folder to work in; the runtime makes it when it is one of ours.
     pub working_directory: String,
     /// The agent's own id of the conversation to load.
     pub resume: Option<String>,
+    /// The MCP servers of the profile, by name.
+    pub servers: BTreeMap<String, McpServer>,
     /// The bearer token for the tools; `None` for a raw terminal. This is the only time it can be read.
     pub token: Option<String>,
     /// A prompt that may have reached the agent before: to be looked for in the history that is loaded.
@@ -41,6 +49,19 @@ impl std::fmt::Debug for LaunchPlan {
             .field("session", &self.session)
             .finish_non_exhaustive()
     }
+}
+
+/// What is known of a start before it is planned.
+#[derive(Debug)]
+pub(crate) struct Start {
+    /// See [`LaunchPlan`].
+    pub(crate) working_directory: String,
+    /// See [`LaunchPlan`].
+    pub(crate) prepare: Option<Prepare>,
+    /// Which of the profile's servers the agent is given.
+    pub(crate) policy: McpPolicy,
+    /// See [`LaunchPlan`].
+    pub(crate) attempted: Option<PromptId>,
 }
 
 /// What is learnt from an agent's start.
@@ -59,20 +80,9 @@ pub struct LaunchReport<'a> {
 }
 
 impl Board {
-    /// Takes a session for `node`, puts it into STARTING and makes its token. Earlier tokens are revoked.
-    pub(crate) async fn plan_launch(
-        &self,
-        work: &mut Work,
-        task: &mut Task,
-        session: &mut Session,
-        attempted: Option<PromptId>,
-        node: &str,
-    ) -> Result<LaunchPlan> {
-        let profile = work.configured_profile(session).await?;
-        let agent = store::agents::find(&mut work.tx, profile.agent_id)
-            .await?
-            .ok_or_else(|| Refusal::not_found("agent"))?;
-        let working_directory = session
+    /// The folder that a session works in.
+    pub(crate) fn folder_of(&self, task: &Task, session: &Session) -> String {
+        session
             .workspace_path
             .clone()
             .or_else(|| task.working_directory.clone())
@@ -82,7 +92,34 @@ impl Board {
                     .join(task.id.to_string())
                     .to_string_lossy()
                     .into_owned()
-            });
+            })
+    }
+
+    /// Takes a session for `node`, puts it into STARTING and makes its token. Earlier tokens are revoked.
+    pub(crate) async fn plan_launch(
+        &self,
+        work: &mut Work,
+        task: &mut Task,
+        session: &mut Session,
+        start: Start,
+        node: &str,
+    ) -> Result<LaunchPlan> {
+        let Start {
+            working_directory,
+            prepare,
+            policy,
+            attempted,
+        } = start;
+        let profile = work.configured_profile(session).await?;
+        let agent = store::agents::find(&mut work.tx, profile.agent_id)
+            .await?
+            .ok_or_else(|| Refusal::not_found("agent"))?;
+        let mut servers = store::mcp_configs::find(&mut work.tx, profile.id)
+            .await?
+            .filter(|(config, _)| config.enabled)
+            .map(|(config, _)| config.servers)
+            .unwrap_or_default();
+        servers.retain(|_, server| policy.lets(server));
         if task.title_mode == TitleMode::Pending && !session.is_passthrough {
             task.title_mode = TitleMode::Claimed;
             task.title_owner_session_id = Some(session.id);
@@ -119,6 +156,8 @@ impl Board {
             task: task.id,
             agent,
             profile,
+            servers,
+            prepare,
             working_directory,
             resume: session.provider_session_id.clone(),
             token,

@@ -168,6 +168,7 @@ impl Work {
             is_primary: is_first,
             is_passthrough: agent_profile.passthrough,
             agent_profile_id: profile,
+            executor_profile_id: task.executor_profile_id,
             provider_session_id: None,
             workspace_path: None,
             error_message: None,

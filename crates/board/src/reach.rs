@@ -136,6 +136,19 @@ pub(crate) async fn configures(
     Ok(())
 }
 
+/// Refuses everybody but the operator what runs on the operator's machine: a command line is power over all that the operator has, and
+/// a token, an agent's or a client's, is no proof of being the operator. `what` names what was to be set.
+pub(crate) fn commands(actor: &Actor, what: &str) -> Result<()> {
+    match actor {
+        Actor::Operator => Ok(()),
+        Actor::Agent { .. } | Actor::External { .. } | Actor::System => Err(Refusal::forbidden(format!(
+            "{what}: what runs a command on the operator's machine is made and changed by the operator alone, in Settings or over the \
+             API: leave it as it is and ask for it"
+        ))
+        .into()),
+    }
+}
+
 /// The top of a task's tree.
 async fn root(db: &mut Snapshot, settings: &Settings, task: &Task) -> Result<TaskId> {
     let chain = store::tasks::ancestors(db, task.id, depth_limit(settings)).await?;

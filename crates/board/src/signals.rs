@@ -24,10 +24,18 @@ pub enum Topic {
     Runs,
     /// Something was switched on about a request, or it is to be looked at now.
     Requests,
+    /// A folder may be cleaned up.
+    Folders,
 }
 
 /// What other nodes are told of. They learn of the rest from the event log.
-pub(crate) const TOLD: [Topic; 4] = [Topic::Events, Topic::Jobs, Topic::Runs, Topic::Requests];
+pub(crate) const TOLD: [Topic; 5] = [
+    Topic::Events,
+    Topic::Jobs,
+    Topic::Runs,
+    Topic::Requests,
+    Topic::Folders,
+];
 
 /// What the other nodes are still to be told.
 #[derive(Debug, Default)]
@@ -69,6 +77,7 @@ pub(crate) const fn letter(topic: Topic) -> char {
         Topic::Jobs => 'j',
         Topic::Runs => 'r',
         Topic::Requests => 'q',
+        Topic::Folders => 'd',
     }
 }
 
@@ -85,6 +94,7 @@ struct Senders {
     jobs: watch::Sender<u64>,
     runs: watch::Sender<u64>,
     requests: watch::Sender<u64>,
+    folders: watch::Sender<u64>,
     /// What other nodes are to be told.
     marks: Marks,
 }
@@ -100,6 +110,7 @@ impl Signals {
             jobs: sender(),
             runs: sender(),
             requests: sender(),
+            folders: sender(),
             marks: Marks::default(),
         }))
     }
@@ -113,6 +124,7 @@ impl Signals {
             Topic::Jobs => &self.0.jobs,
             Topic::Runs => &self.0.runs,
             Topic::Requests => &self.0.requests,
+            Topic::Folders => &self.0.folders,
         }
     }
 

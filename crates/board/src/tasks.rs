@@ -9,7 +9,7 @@ use domain::agent::check_autopilot;
 use domain::effect::EffectKind;
 use domain::error::Refusal;
 use domain::event::{EventKind, NewEvent};
-use domain::ids::{ProfileId, TaskId, WorkspaceId};
+use domain::ids::{ExecutorProfileId, ProfileId, TaskId, WorkspaceId};
 use domain::params::{CreateTask, ListTasks, UpdateTask};
 use domain::question::check_length;
 use domain::queue::QueuedBy;
@@ -314,6 +314,7 @@ impl Board {
         let mut work = self.begin().await?;
         let task = known_task(&mut work.tx, actor, id).await?;
         work.stop_task_sessions(&task).await?;
+        work.leave_folder(&task).await?;
         work.stale_questions_of_task(id).await?;
         for child in store::tasks::children(&mut work.tx, id).await? {
             work.task_event(&child).await?;
@@ -350,6 +351,7 @@ impl Work {
             self.launch_is_over(&row).await?;
         }
         store::queue::purge_task(&mut self.tx, id).await?;
+        self.leave_folder(task).await?;
         self.free_place(task);
         self.due.predecessor_changed(id);
         self.due.part_ended(task.parent_id);
@@ -430,6 +432,9 @@ impl Work {
         if params.autopilot {
             self.check_autopilot(profile).await?;
         }
+        let executor_profile_id = self
+            .resolve_executor_profile(actor, &params, parent.as_ref())
+            .await?;
         let id = TaskId::new();
         let about = self
             .repositories_of_new(&params, parent.as_ref(), workspace)
@@ -465,6 +470,7 @@ impl Work {
             },
             title_owner_session_id: None,
             agent_profile_id: Some(profile),
+            executor_profile_id,
             working_directory: Some(working_directory),
             interrupted_at: None,
             archived_at: None,
@@ -679,6 +685,26 @@ impl Work {
                 Refusal::validation("there is no agent yet: add one by its command line first")
             })?
             .id)
+    }
+
+    /// The executor's profile that was asked for, or else that of the creating session, or the parent's. Without any a task is run as
+    /// usual.
+    async fn resolve_executor_profile(
+        &mut self,
+        actor: &Actor,
+        params: &CreateTask,
+        parent: Option<&Task>,
+    ) -> Result<Option<ExecutorProfileId>> {
+        if let Some(given) = params.executor_profile_id {
+            return Ok(Some(crate::executors::find(&mut self.tx, given).await?.id));
+        }
+        let creator = match actor.session() {
+            Some(session) => store::sessions::find(&mut self.tx, session).await?,
+            None => None,
+        };
+        Ok(creator
+            .and_then(|session| session.executor_profile_id)
+            .or(parent.and_then(|parent| parent.executor_profile_id)))
     }
 
     pub(crate) async fn check_autopilot(&mut self, profile: ProfileId) -> Result<()> {

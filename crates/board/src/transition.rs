@@ -42,6 +42,7 @@ pub(crate) struct Work {
     wake_jobs: bool,
     wake_runs: bool,
     wake_requests: bool,
+    wake_folders: bool,
     /// What happened to AI jobs.
     pub(crate) job_notes: JobNotes,
     /// What the workflow has to look at before the commit.
@@ -79,6 +80,7 @@ impl Board {
             wake_jobs: false,
             wake_runs: false,
             wake_requests: false,
+            wake_folders: false,
             job_notes: JobNotes::new(self.job_counts.clone()),
             due: Due::default(),
         }
@@ -118,6 +120,7 @@ impl Work {
             (self.job_notes.committed() || self.wake_jobs, Topic::Jobs),
             (self.wake_runs, Topic::Runs),
             (self.wake_requests, Topic::Requests),
+            (self.wake_folders, Topic::Folders),
         ] {
             if wake {
                 self.signals.committed(topic);
@@ -139,6 +142,11 @@ impl Work {
     /// Wakes who looks at requests: the next look may be due earlier now.
     pub(crate) const fn wake_requests(&mut self) {
         self.wake_requests = true;
+    }
+
+    /// Wakes who cleans folders up.
+    pub(crate) const fn wake_folders(&mut self) {
+        self.wake_folders = true;
     }
 
     /// Appends a fact.

@@ -21,10 +21,20 @@ pub struct Agent {
     pub env: BTreeMap<String, String>,
     /// Whether its last handshake announced MCP over HTTP; unknown before the first.
     pub supports_mcp: Option<bool>,
+    /// Whether it takes MCP over HTTP, when somebody knows better than its handshake.
+    pub supports_mcp_override: Option<bool>,
     /// When it was made.
     pub created_at: Timestamp,
     /// Last change.
     pub updated_at: Timestamp,
+}
+
+impl Agent {
+    /// Whether it takes MCP over HTTP, as far as it is known.
+    #[must_use]
+    pub fn takes_mcp(&self) -> Option<bool> {
+        self.supports_mcp_override.or(self.supports_mcp)
+    }
 }
 
 /// How an agent is run: model, mode, and whether it is a raw terminal.
@@ -86,6 +96,33 @@ pub fn check_unused(profile: &AgentProfile, used: ProfileUse) -> Result<(), Refu
     )))
 }
 
+/// Refuses to start an agent that somebody knows to take no tools, in a session that needs them: it never goes on without (rulings 3).
+///
+/// What only its handshake said does not count here: it may have been replaced by one that takes them since.
+pub fn check_tools(agent: &Agent, needs_tools: bool) -> Result<(), Refusal> {
+    if needs_tools && agent.supports_mcp_override == Some(false) {
+        return Err(Refusal::conflict(format!(
+            "the agent \"{}\" is set not to take MCP servers over HTTP (supports_mcp), so it would work without Flightdeck's tools: take \
+             that back, or choose a profile that is a raw terminal",
+            agent.name
+        )));
+    }
+    Ok(())
+}
+
+/// Refuses a file of MCP servers in an agent's own format. An agent that speaks ACP is told its servers when a conversation is
+/// opened; what it reads beside that is between it and its operator.
+pub fn check_config_path(path: Option<&str>) -> Result<(), Refusal> {
+    if path.is_some_and(|path| !path.trim().is_empty()) {
+        return Err(Refusal::validation(
+            "mcp_config_path is not taken: Flightdeck tells agents their MCP servers when a conversation is opened, and reads and writes \
+             no files of theirs. Give the profile its servers with update_mcp_config_kandev, or name the file in the agent's own \
+             arguments",
+        ));
+    }
+    Ok(())
+}
+
 /// Refuses autopilot for a profile that cannot be given the task's tools (rulings 3).
 ///
 /// An agent that was never started is given the benefit of the doubt: if the lack shows at launch, the launch fails.
@@ -97,7 +134,7 @@ pub fn check_autopilot(agent: &Agent, profile: &AgentProfile) -> Result<(), Refu
             profile.name
         )));
     }
-    if agent.supports_mcp == Some(false) {
+    if agent.takes_mcp() == Some(false) {
         return Err(Refusal::validation(format!(
             "autopilot needs Flightdeck's tools, and agent \"{}\" does not take MCP servers over HTTP: choose another agent or \
              create the task without autopilot",

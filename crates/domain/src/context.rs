@@ -62,11 +62,13 @@ const MERGE_REQUESTS: &str = "When you have opened a merge request for this task
 /// What a session is told that sets the board up.
 const CONFIGURATION: &str = "This session sets the board up for its operator: workflows, their steps, and the profiles that agents are \
     run with. It is not for work on tasks, and reaches the workflows of its own workspace. list_workspaces_kandev, \
-    list_workflows_kandev, list_workflow_steps_kandev, list_repositories_kandev, list_tasks_kandev, list_agents_kandev and \
-    list_agent_profiles_kandev look around; look before you change anything. create_workflow_kandev makes a workflow without steps, create_workflow_step_kandev adds \
+    list_workflows_kandev, list_workflow_steps_kandev, list_repositories_kandev, list_tasks_kandev, list_agents_kandev, \
+    list_agent_profiles_kandev, list_executors_kandev and list_executor_profiles_kandev look around; look before you change anything. create_workflow_kandev makes a workflow without steps, create_workflow_step_kandev adds \
     one; update_workflow_kandev, update_workflow_step_kandev and reorder_workflow_steps_kandev change them, and what you leave out \
-    stays. export_workflow_kandev writes a workflow out and import_workflow_kandev reads one in. create_agent_profile_kandev and update_agent_profile_kandev say how an agent is run. delete_workflow_kandev, \
-    delete_workflow_step_kandev and delete_agent_profile_kandev are refused while something uses what is to go. Cards are put in order \
+    stays. export_workflow_kandev writes a workflow out and import_workflow_kandev reads one in. create_agent_profile_kandev and update_agent_profile_kandev say how an agent is run, get_mcp_config_kandev and \
+    update_mcp_config_kandev which MCP servers it is given, update_agent_kandev whether it takes them; create_executor_profile_kandev and update_executor_profile_kandev \
+    say which of those servers tasks are run with. delete_workflow_kandev, delete_workflow_step_kandev, \
+    delete_agent_profile_kandev and delete_executor_profile_kandev are refused while something uses what is to go. Cards are put in order \
     with move_task_kandev, update_task_state_kandev, archive_task_kandev and delete_task_kandev, and \
     get_task_conversation_kandev reads what was said on one. Deleting cannot be undone: do it only when it was asked for. Say what \
     you changed when you are done.";
@@ -151,7 +153,7 @@ impl FirstTurn<'_> {
         );
         lines.push(
             "list_related_tasks_kandev shows parent, children and siblings; list_workspaces_kandev, list_workflows_kandev, \
-             list_workflow_steps_kandev, list_tasks_kandev and list_agents_kandev look around the board; \
+             list_workflow_steps_kandev, list_tasks_kandev, list_agents_kandev and list_executor_profiles_kandev look around the board; \
              get_task_conversation_kandev and list_task_sessions_kandev read another task's conversation."
                 .to_owned(),
         );

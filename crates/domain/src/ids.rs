@@ -81,6 +81,10 @@ ids! {
     AgentId = "agent_id";
     /// A profile of an agent: model, mode and the like.
     ProfileId = "agent_profile_id";
+    /// A profile of an executor.
+    ExecutorProfileId = "executor_profile_id";
+    /// The preparation of a folder.
+    PreparationId = "preparation_id";
     /// A move of a card: what was asked for once is done once.
     MoveId = "move_id";
     /// A follow-up of a transition, waiting to be carried out.

@@ -1,6 +1,8 @@
 //! Commands as they come in through a door: page, API or tool. The same struct serves all three.
 
-use crate::ids::{ProfileId, RepositoryId, SessionId, StepId, TaskId, WorkflowId, WorkspaceId};
+use crate::ids::{
+    ExecutorProfileId, ProfileId, RepositoryId, SessionId, StepId, TaskId, WorkflowId, WorkspaceId,
+};
 use crate::moves::EntryOptions;
 use crate::question::QuestionInput;
 use crate::task::{Priority, Purpose};
@@ -32,6 +34,8 @@ pub struct CreateTask {
     pub workflow_step_id: Option<StepId>,
     /// The profile its sessions use.
     pub agent_profile_id: Option<ProfileId>,
+    /// The executor's profile that its sessions run with; that of the creating session, or the parent's, when left out.
+    pub executor_profile_id: Option<ExecutorProfileId>,
     /// How pressing it is.
     pub priority: Option<Priority>,
     /// Start an agent; true when left out and a prompt is there.
@@ -300,6 +304,17 @@ pub struct CreateAgent {
     pub args: Vec<String>,
     /// Environment variables.
     pub env: BTreeMap<String, String>,
+}
+
+/// Changes an agent. What is left out stays; `Some(None)` clears.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct UpdateAgent {
+    /// Whether it takes MCP over HTTP, whatever its handshake says; `Some(None)` leaves it to the handshake.
+    #[serde(with = "double_option", skip_serializing_if = "Option::is_none")]
+    pub supports_mcp: Option<Option<bool>>,
+    /// An agent's own file of servers. None is taken: see [`crate::agent::check_config_path`].
+    pub mcp_config_path: Option<String>,
 }
 
 /// Adds a profile to an agent.

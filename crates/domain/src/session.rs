@@ -3,7 +3,7 @@
 use crate::effect::EffectKind;
 use crate::error::Refusal;
 use crate::event::EventKind;
-use crate::ids::{ProfileId, SessionId, TaskId};
+use crate::ids::{ExecutorProfileId, ProfileId, SessionId, TaskId};
 use crate::time::Timestamp;
 use crate::transition::Transition;
 use serde::{Deserialize, Serialize};
@@ -75,6 +75,8 @@ pub struct Session {
     pub is_passthrough: bool,
     /// The profile it runs with.
     pub agent_profile_id: ProfileId,
+    /// The executor's profile that it runs with; the usual way when there is none.
+    pub executor_profile_id: Option<ExecutorProfileId>,
     /// The agent's own id of the conversation; kept through failures, replaced only by a new conversation.
     pub provider_session_id: Option<String>,
     /// The folder the agent works in; empty until the first launch.

@@ -2,7 +2,9 @@
 
 use crate::error::Refusal;
 use crate::event::EventKind;
-use crate::ids::{ProfileId, SessionId, StepId, TaskId, WorkflowId, WorkspaceId};
+use crate::ids::{
+    ExecutorProfileId, ProfileId, SessionId, StepId, TaskId, WorkflowId, WorkspaceId,
+};
 use crate::time::Timestamp;
 use crate::transition::Transition;
 
@@ -183,6 +185,8 @@ pub struct Task {
     pub title_owner_session_id: Option<SessionId>,
     /// The profile new sessions use.
     pub agent_profile_id: Option<ProfileId>,
+    /// The executor's profile that its sessions run with; the usual way when there is none. Fixed at creation.
+    pub executor_profile_id: Option<ExecutorProfileId>,
     /// The folder agents work in, when the operator named one.
     pub working_directory: Option<String>,
     /// The host went away while an agent was at work; cleared when a session of the task runs again.

@@ -2,9 +2,10 @@
 
 use crate::change_request::TaskRequest;
 use crate::clarification::ClarificationStatus;
+use crate::executor::Executor;
 use crate::ids::{
-    AgentId, ClarificationId, MessageId, MoveId, PermissionId, ProfileId, PromptId, QuestionId,
-    SessionId, StepId, TaskId, TurnId, WorkflowId, WorkspaceId,
+    AgentId, ClarificationId, ExecutorProfileId, MessageId, MoveId, PermissionId, ProfileId,
+    PromptId, QuestionId, SessionId, StepId, TaskId, TurnId, WorkflowId, WorkspaceId,
 };
 use crate::message::{AuthorType, MessageType};
 use crate::moves::{Disposition, EntryOptions};
@@ -179,6 +180,8 @@ pub struct TaskView {
     /// See [`crate::task::Task`].
     pub agent_profile_id: Option<ProfileId>,
     /// See [`crate::task::Task`].
+    pub executor_profile_id: Option<ExecutorProfileId>,
+    /// See [`crate::task::Task`].
     pub working_directory: Option<String>,
     /// The host went away in mid-turn and no session ran since.
     pub interrupted: bool,
@@ -206,6 +209,12 @@ pub struct TaskView {
     pub queued_prompt_count: i64,
     /// The primary session's agent.
     pub primary_agent_name: Option<String>,
+    /// The executor that the primary session runs on.
+    pub primary_executor_id: Option<Executor>,
+    /// The executor's profile that it runs with.
+    pub primary_executor_profile_id: Option<ExecutorProfileId>,
+    /// What that is called, or else the executor.
+    pub primary_executor_name: Option<String>,
     /// The primary session's failure, in words.
     pub error_message: Option<String>,
     /// When the running turn began.
@@ -294,6 +303,10 @@ pub struct SessionView {
     pub agent_profile_id: ProfileId,
     /// The agent's name.
     pub agent_name: String,
+    /// The executor it runs on.
+    pub executor_id: Executor,
+    /// See [`crate::session::Session`].
+    pub executor_profile_id: Option<ExecutorProfileId>,
     /// See [`crate::session::Session`].
     pub workspace_path: Option<String>,
     /// See [`crate::session::Session`].
@@ -677,10 +690,27 @@ pub struct AgentView {
     pub args: Vec<String>,
     /// Names of the environment variables set for it.
     pub env_names: Vec<String>,
-    /// Whether its last handshake announced MCP over HTTP.
+    /// Whether it takes MCP over HTTP: as somebody said, or else as its last handshake announced.
     pub supports_mcp: Option<bool>,
+    /// What somebody said about it.
+    pub supports_mcp_override: Option<bool>,
     /// Its profiles.
     pub profiles: Vec<crate::agent::AgentProfile>,
+}
+
+impl AgentView {
+    /// Its profiles by what people call them: an agent with one profile goes by its own name.
+    pub fn profile_names(&self) -> impl Iterator<Item = (ProfileId, String)> {
+        let only = self.profiles.len() == 1;
+        self.profiles.iter().map(move |profile| {
+            let name = if only {
+                self.name.clone()
+            } else {
+                format!("{} · {}", self.name, profile.name)
+            };
+            (profile.id, name)
+        })
+    }
 }
 
 /// A task in one line, for trees and related lists.

@@ -7,7 +7,8 @@ use domain::ids::{AgentId, ProfileId};
 use domain::time::Timestamp;
 use sqlx::any::AnyRow;
 
-const AGENT: &str = "id, name, command, args, env, supports_mcp, created_at, updated_at";
+const AGENT: &str =
+    "id, name, command, args, env, supports_mcp, supports_mcp_override, created_at, updated_at";
 const PROFILE: &str =
     "id, agent_id, name, model, mode, passthrough, auto_approve, created_at, updated_at";
 
@@ -19,6 +20,7 @@ fn read_agent(row: &AnyRow) -> Result<Agent> {
         args: row.json("args")?,
         env: row.json("env")?,
         supports_mcp: row.opt_int("supports_mcp")?.map(|flag| flag != 0),
+        supports_mcp_override: row.opt_int("supports_mcp_override")?.map(|flag| flag != 0),
         created_at: row.time("created_at")?,
         updated_at: row.time("updated_at")?,
     })
@@ -41,8 +43,8 @@ fn read_profile(row: &AnyRow) -> Result<AgentProfile> {
 /// Adds an agent. A name that is taken is [`crate::StoreError::Unique`].
 pub async fn insert(tx: &mut Tx, agent: &Agent) -> Result<()> {
     sqlx::query(
-        "insert into agents (id, name, command, args, env, supports_mcp, created_at, updated_at) \
-         values ($1, $2, $3, $4, $5, $6, $7, $8)",
+        "insert into agents (id, name, command, args, env, supports_mcp, supports_mcp_override, created_at, updated_at) \
+         values ($1, $2, $3, $4, $5, $6, $7, $8, $9)",
     )
     .bind(agent.id.to_string())
     .bind(text(&agent.name))
@@ -50,6 +52,7 @@ pub async fn insert(tx: &mut Tx, agent: &Agent) -> Result<()> {
     .bind(to_json("args", &agent.args)?)
     .bind(to_json("env", &agent.env)?)
     .bind(agent.supports_mcp.map(flag))
+    .bind(agent.supports_mcp_override.map(flag))
     .bind(agent.created_at.millis())
     .bind(agent.updated_at.millis())
     .execute(tx.connection())
@@ -88,6 +91,22 @@ pub async fn set_supports_mcp(
     .execute(tx.connection())
     .await?;
     Ok(done.rows_affected() == 1)
+}
+
+/// Writes what somebody knows better than the agent's handshake; `None` leaves it to that.
+pub async fn set_supports_mcp_override(
+    tx: &mut Tx,
+    id: AgentId,
+    supports: Option<bool>,
+    now: Timestamp,
+) -> Result<()> {
+    sqlx::query("update agents set supports_mcp_override = $1, updated_at = $2 where id = $3")
+        .bind(supports.map(flag))
+        .bind(now.millis())
+        .bind(id.to_string())
+        .execute(tx.connection())
+        .await?;
+    Ok(())
 }
 
 /// All agents by age.

@@ -118,6 +118,18 @@ const STEPS: &[(i64, &str, &str, &str)] = &[
         include_str!("../migrations/postgres/0018_made_for.sql"),
     ),
     (
+        19,
+        "mcp_servers",
+        include_str!("../migrations/sqlite/0019_mcp_servers.sql"),
+        include_str!("../migrations/postgres/0019_mcp_servers.sql"),
+    ),
+    (
+        20,
+        "executors",
+        include_str!("../migrations/sqlite/0020_executors.sql"),
+        include_str!("../migrations/postgres/0020_executors.sql"),
+    ),
+    (
         22,
         "light_timelines",
         include_str!("../migrations/sqlite/0022_light_timelines.sql"),

@@ -1,6 +1,6 @@
 //! Sessions and their leases.
 
-use crate::row::{Columns, flag, opt_millis, opt_text};
+use crate::row::{Columns, flag, opt, opt_millis, opt_text};
 use crate::{Result, Snapshot, Tx, Write};
 use domain::ids::{SessionId, TaskId};
 use domain::session::{FreshStart, Session, SessionState};
@@ -8,7 +8,7 @@ use domain::time::Timestamp;
 use sqlx::AssertSqlSafe;
 use sqlx::any::AnyRow;
 
-const COLUMNS: &str = "id, task_id, name, state, is_primary, is_passthrough, agent_profile_id, provider_session_id, workspace_path, \
+const COLUMNS: &str = "id, task_id, name, state, is_primary, is_passthrough, agent_profile_id, executor_profile_id, provider_session_id, workspace_path, \
                        error_message, generation, auto_run, plan_mode, session_mode, session_model, fresh_start, holder, lease_until, \
                        started_at, completed_at, created_at, updated_at, version, made_for";
 
@@ -21,6 +21,7 @@ fn read(row: &AnyRow) -> Result<Session> {
         is_primary: row.flag("is_primary")?,
         is_passthrough: row.flag("is_passthrough")?,
         agent_profile_id: row.id("agent_profile_id")?,
+        executor_profile_id: row.opt_id("executor_profile_id")?,
         provider_session_id: row.opt_text("provider_session_id")?,
         workspace_path: row.opt_text("workspace_path")?,
         error_message: row.opt_text("error_message")?,
@@ -45,7 +46,7 @@ fn read(row: &AnyRow) -> Result<Session> {
 pub async fn insert(tx: &mut Tx, session: &Session) -> Result<()> {
     sqlx::query(AssertSqlSafe(format!(
         "insert into sessions ({COLUMNS}) values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, \
-         $18, $19, $20, $21, $22, $23, $24)"
+         $18, $19, $20, $21, $22, $23, $24, $25)"
     )))
     .bind(session.id.to_string())
     .bind(session.task_id.to_string())
@@ -54,6 +55,7 @@ pub async fn insert(tx: &mut Tx, session: &Session) -> Result<()> {
     .bind(flag(session.is_primary))
     .bind(flag(session.is_passthrough))
     .bind(session.agent_profile_id.to_string())
+    .bind(opt(session.executor_profile_id.as_ref()))
     .bind(opt_text(session.provider_session_id.as_deref()))
     .bind(opt_text(session.workspace_path.as_deref()))
     .bind(opt_text(session.error_message.as_deref()))

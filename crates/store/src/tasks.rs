@@ -10,8 +10,8 @@ use sqlx::any::AnyRow;
 
 const COLUMNS: &str = "id, workspace_id, workflow_id, workflow_step_id, title, description, state, priority, position, wip_admitted, \
                        queued_for_step_id, queued_at, parent_id, autopilot, purpose, origin, external_id, title_mode, \
-                       title_owner_session_id, agent_profile_id, working_directory, interrupted_at, archived_at, created_at, \
-                       updated_at, version";
+                       title_owner_session_id, agent_profile_id, executor_profile_id, working_directory, interrupted_at, archived_at, \
+                       created_at, updated_at, version";
 
 fn read(row: &AnyRow) -> Result<Task> {
     Ok(Task {
@@ -35,6 +35,7 @@ fn read(row: &AnyRow) -> Result<Task> {
         title_mode: row.word("title_mode", TitleMode::parse)?,
         title_owner_session_id: row.opt_id("title_owner_session_id")?,
         agent_profile_id: row.opt_id("agent_profile_id")?,
+        executor_profile_id: row.opt_id("executor_profile_id")?,
         working_directory: row.opt_text("working_directory")?,
         interrupted_at: row.opt_time("interrupted_at")?,
         archived_at: row.opt_time("archived_at")?,
@@ -48,7 +49,7 @@ fn read(row: &AnyRow) -> Result<Task> {
 pub async fn insert(tx: &mut Tx, task: &Task) -> Result<()> {
     sqlx::query(AssertSqlSafe(format!(
         "insert into tasks ({COLUMNS}) values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, \
-         $19, $20, $21, $22, $23, $24, $25, $26)"
+         $19, $20, $21, $22, $23, $24, $25, $26, $27)"
     )))
     .bind(task.id.to_string())
     .bind(task.workspace_id.to_string())
@@ -70,6 +71,7 @@ pub async fn insert(tx: &mut Tx, task: &Task) -> Result<()> {
     .bind(task.title_mode.as_str())
     .bind(opt(task.title_owner_session_id.as_ref()))
     .bind(opt(task.agent_profile_id.as_ref()))
+    .bind(opt(task.executor_profile_id.as_ref()))
     .bind(opt_text(task.working_directory.as_deref()))
     .bind(opt_millis(task.interrupted_at))
     .bind(opt_millis(task.archived_at))
@@ -81,8 +83,8 @@ pub async fn insert(tx: &mut Tx, task: &Task) -> Result<()> {
     Ok(())
 }
 
-/// Writes what may change of a task, guarded by the version it was read with. Autopilot, purpose, origin, workspace and creation time
-/// are not among it.
+/// Writes what may change of a task, guarded by the version it was read with. Autopilot, purpose, origin, workspace, executor
+/// profile and creation time are not among it.
 pub async fn update(tx: &mut Tx, task: &Task) -> Result<Write> {
     let done = sqlx::query(
         "update tasks set workflow_id = $1, workflow_step_id = $2, title = $3, description = $4, state = $5, priority = $6, \

@@ -5,6 +5,7 @@ use crate::rows::places;
 use crate::{Result, Snapshot};
 use domain::change_request::{Checks, RequestState, TaskRequest};
 use domain::dependency::{Predecessor, blocked_reason};
+use domain::executor::Executor;
 use domain::ids::{StepId, TaskId, WorkflowId, WorkspaceId};
 use domain::repository::{Provider, TaskRepository};
 use domain::session::SessionState;
@@ -17,9 +18,10 @@ use std::collections::HashMap;
 /// What a task's row and its primary session say, and how many sessions there are.
 const COLUMNS: &str = "t.id, t.workspace_id, t.workflow_id, t.workflow_step_id, t.title, t.description, t.state, t.priority, \
     t.position, t.wip_admitted, t.queued_for_step_id, t.queued_at, t.workflow_notice, \
-    dl.intent as launch_intent, pm.step_id as pending_move_step_id, t.parent_id, t.autopilot, t.purpose, t.origin, t.external_id, t.title_mode, t.agent_profile_id, t.working_directory, \
+    dl.intent as launch_intent, pm.step_id as pending_move_step_id, t.parent_id, t.autopilot, t.purpose, t.origin, t.external_id, t.title_mode, t.agent_profile_id, t.executor_profile_id, t.working_directory, \
     t.interrupted_at, t.archived_at, t.created_at, t.updated_at, \
-    s.id as session_id, s.state as session_state, s.error_message, a.name as agent_name, \
+    s.id as session_id, s.state as session_state, s.error_message, s.executor_profile_id as session_executor_profile_id, \
+    ex.executor_id, ex.name as executor_profile_name, a.name as agent_name, \
     (select count(*) from sessions x where x.task_id = t.id) as session_count, \
     (select epoch from installation) as epoch, (select coalesce(max(id), 0) from events) as sequence";
 
@@ -27,6 +29,7 @@ const TABLES: &str = "tasks t \
     left join sessions s on s.task_id = t.id and s.is_primary = 1 \
     left join agent_profiles p on p.id = s.agent_profile_id \
     left join agents a on a.id = p.agent_id \
+    left join executor_profiles ex on ex.id = s.executor_profile_id \
     left join deferred_launches dl on dl.task_id = t.id \
     left join pending_moves pm on pm.task_id = t.id";
 
@@ -85,7 +88,22 @@ fn revision(row: &AnyRow) -> Result<Revision> {
     })
 }
 
+/// The executor of a session, and what the way in which it runs is called.
+fn executor(row: &AnyRow) -> Result<(Executor, String)> {
+    let executor = row.opt_word("executor_id", Executor::parse)?;
+    // Without a profile there is no row to say so.
+    let executor = executor.unwrap_or(Executor::Local);
+    let name = row.opt_text("executor_profile_name")?;
+    Ok((executor, name.unwrap_or_else(|| executor.name().to_owned())))
+}
+
 fn read_task(row: &AnyRow) -> Result<TaskView> {
+    let (executor, executor_name) = if row.opt_text("session_id")?.is_some() {
+        let (executor, name) = executor(row)?;
+        (Some(executor), Some(name))
+    } else {
+        (None, None)
+    };
     let (permissions, bundles, questions) = (
         row.int("permissions")?,
         row.int("bundles")?,
@@ -119,6 +137,7 @@ fn read_task(row: &AnyRow) -> Result<TaskView> {
         external_id: row.opt_text("external_id")?,
         title_mode: row.word("title_mode", TitleMode::parse)?,
         agent_profile_id: row.opt_id("agent_profile_id")?,
+        executor_profile_id: row.opt_id("executor_profile_id")?,
         working_directory: row.opt_text("working_directory")?,
         interrupted: row.opt_int("interrupted_at")?.is_some(),
         archived_at: row.opt_time("archived_at")?,
@@ -136,6 +155,9 @@ fn read_task(row: &AnyRow) -> Result<TaskView> {
         session_count: row.int("session_count")?,
         queued_prompt_count: row.int("queued")?,
         primary_agent_name: row.opt_text("agent_name")?,
+        primary_executor_id: executor,
+        primary_executor_profile_id: row.opt_id("session_executor_profile_id")?,
+        primary_executor_name: executor_name,
         error_message: row.opt_text("error_message")?,
         turn_started_at: row.opt_time("turn_started_at")?,
         // What it is about is added by `add_repositories`.
@@ -440,7 +462,8 @@ pub async fn asking_tasks(db: &mut Snapshot) -> Result<Vec<AskingTask>> {
 /// The sessions of a task, newest first.
 pub async fn sessions(db: &mut Snapshot, task: TaskId) -> Result<Vec<SessionView>> {
     sqlx::query(
-        "select s.id, s.task_id, s.name, s.state, s.is_primary, s.is_passthrough, s.agent_profile_id, s.workspace_path, \
+        "select s.id, s.task_id, s.name, s.state, s.is_primary, s.is_passthrough, s.agent_profile_id, s.executor_profile_id, s.workspace_path, \
+         ex.executor_id, ex.name as executor_profile_name, \
          s.error_message, s.auto_run, s.plan_mode, s.session_mode, s.started_at, s.completed_at, s.created_at, s.updated_at, a.name as agent_name, \
          (select count(*) from queued_messages x where x.session_id = s.id and x.state = 'queued' \
          and x.question_id is null and x.answer_for_question_id is null) as queued, \
@@ -451,6 +474,7 @@ pub async fn sessions(db: &mut Snapshot, task: TaskId) -> Result<Vec<SessionView
          (select epoch from installation) as epoch, (select coalesce(max(id), 0) from events) as sequence \
          from sessions s \
          join agent_profiles p on p.id = s.agent_profile_id join agents a on a.id = p.agent_id \
+         left join executor_profiles ex on ex.id = s.executor_profile_id \
          where s.task_id = $1 order by s.created_at desc, s.id desc",
     )
     .bind(task.to_string())
@@ -467,6 +491,8 @@ pub async fn sessions(db: &mut Snapshot, task: TaskId) -> Result<Vec<SessionView
             is_passthrough: row.flag("is_passthrough")?,
             agent_profile_id: row.id("agent_profile_id")?,
             agent_name: row.text("agent_name")?,
+            executor_id: executor(row)?.0,
+            executor_profile_id: row.opt_id("executor_profile_id")?,
             workspace_path: row.opt_text("workspace_path")?,
             error_message: row.opt_text("error_message")?,
             pending_action: pending(row.int("permissions")?, row.int("bundles")? + row.int("questions")?),

@@ -14,6 +14,7 @@ mod demo;
 mod documents;
 mod envelope;
 mod events;
+mod executors;
 mod extract;
 mod gate;
 mod health;
@@ -82,6 +83,7 @@ pub fn api_routes() -> Vec<Route> {
         saved_prompts::routes(),
         agents::routes(),
         profiles::routes(),
+        executors::routes(),
         demo::routes(),
         events::routes(),
         openapi::routes(),

@@ -8,6 +8,7 @@ use axum::Json;
 use axum::extract::State;
 use domain::agent::AgentProfile;
 use domain::ids::ProfileId;
+use domain::mcp_servers::{McpConfigView, UpdateMcpConfig};
 use domain::params::{CreateProfile, UpdateProfile};
 use http::StatusCode;
 use serde::{Deserialize, Serialize};
@@ -31,6 +32,13 @@ pub(super) fn routes() -> Vec<Route> {
                 "Remove a profile; refused while a session, a task, a step or a workflow names it.",
             )
             .answers_nothing(),
+        Route::get("/agent-profiles/{id}/mcp-config", mcp_config)
+            .says("The MCP servers that a profile's agents are given beside Flightdeck's own; of secrets the names alone, each with null.")
+            .answers("McpConfig"),
+        Route::put("/agent-profiles/{id}/mcp-config", put_mcp_config)
+            .says("Change the MCP servers of a profile, all at once; null keeps a secret while the server stays where it is.")
+            .takes::<UpdateMcpConfig>()
+            .answers("McpConfig"),
     ]
 }
 
@@ -46,6 +54,10 @@ impl Wire for CreateProfile {
 
 impl Wire for UpdateProfile {
     const SCHEMA: &'static str = "UpdateAgentProfile";
+}
+
+impl Wire for UpdateMcpConfig {
+    const SCHEMA: &'static str = "UpdateMcpConfig";
 }
 
 #[derive(Serialize)]
@@ -100,4 +112,23 @@ async fn delete(
 ) -> Result<StatusCode, ApiError> {
     app.board.profile_delete(&actor, profile).await?;
     Ok(StatusCode::NO_CONTENT)
+}
+
+async fn mcp_config(
+    State(app): State<AppState>,
+    Caller(actor): Caller,
+    Id(profile): Id<ProfileId>,
+) -> Reply<McpConfigView> {
+    Ok(Json(app.board.mcp_config_get(&actor, profile).await?))
+}
+
+async fn put_mcp_config(
+    State(app): State<AppState>,
+    Caller(actor): Caller,
+    Id(profile): Id<ProfileId>,
+    Body(params): Body<UpdateMcpConfig>,
+) -> Reply<McpConfigView> {
+    Ok(Json(
+        app.board.mcp_config_update(&actor, profile, params).await?,
+    ))
 }

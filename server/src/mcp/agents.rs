@@ -1,7 +1,8 @@
 //! Tools about agents and the profiles that they are run with.
 
-use super::tool::{Call, Hints, Outcome, Tool, required_id, to_json};
-use domain::params::{CreateProfile, UpdateProfile};
+use super::tool::{Call, Hints, Outcome, Tool, required_id, to_json, uuid};
+use domain::mcp_servers::UpdateMcpConfig;
+use domain::params::{CreateProfile, UpdateAgent, UpdateProfile};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -16,13 +17,92 @@ pub(super) fn tools() -> Vec<Tool> {
         hints: Hints::Reads,
         run: |call| Box::pin(list_agents(call)),
     }];
+    tools.push(Tool {
+        name: "update_agent_kandev",
+        title: "Update agent",
+        description: "Say whether an agent takes MCP servers over HTTP, and with them Flightdeck's tools, whatever it announces when it is \
+                      started. It counts from its next start on.",
+        input: json!({
+            "type": "object",
+            "properties": {
+                "agent_id": agent_id(),
+                "supports_mcp": {"type": ["boolean", "null"], "description": "true: it is given them. false: it is started for raw terminals \
+                                 alone. null: what it announces counts. A session cannot say true of an agent that announces the opposite."},
+                "mcp_config_path": {"type": ["string", "null"], "description": "Not taken: Flightdeck reads and writes no files of agents. \
+                                    Servers are given by update_mcp_config_kandev, and a file by the agent's own arguments."},
+            },
+            "required": ["agent_id"],
+        }),
+        unlisted: &[],
+        hints: Hints::WritesOnce,
+        run: |call| Box::pin(update_agent(call)),
+    });
     tools.extend(profile_tools());
+    tools.extend(mcp_config_tools());
     tools
 }
 
+fn agent_id() -> Value {
+    uuid("Full UUID, from list_agents_kandev.")
+}
+
+fn profile_id() -> Value {
+    uuid("Full UUID, from list_agent_profiles_kandev.")
+}
+
+fn mcp_config_tools() -> Vec<Tool> {
+    let text = |description: &str| json!({"type": "string", "description": description});
+    let values = |description: &str| json!({"type": "object", "additionalProperties": {"type": ["string", "null"]}, "description": description});
+    let server = json!({
+        "type": "object",
+        "properties": {
+            "type": {"enum": ["stdio", "http", "sse"], "description": "Left out: stdio with a command, http with a url."},
+            "command": text("stdio: the program. The operator's alone to add or change."),
+            "args": {"type": "array", "items": {"type": "string"}, "description": "stdio: its arguments."},
+            "env": values("stdio: variables set for it. Values are kept secret."),
+            "url": text("http, sse: the address, without credentials."),
+            "headers": values("http, sse: sent with each request. Values are kept secret."),
+        },
+        "additionalProperties": false,
+    });
+    vec![
+        Tool {
+            name: "get_mcp_config_kandev",
+            title: "Get MCP servers of a profile",
+            description: "Read which MCP servers a profile's agents are given beside Flightdeck's own. Values of env and headers are \
+                          secret: each stands there as null.",
+            input: json!({"type": "object", "properties": {"profile_id": profile_id()}, "required": ["profile_id"]}),
+            unlisted: &[],
+            hints: Hints::Reads,
+            run: |call| Box::pin(get_mcp_config(call)),
+        },
+        Tool {
+            name: "update_mcp_config_kandev",
+            title: "Update MCP servers of a profile",
+            description: "Change which MCP servers a profile's agents are given beside Flightdeck's own. An agent that runs goes on as it \
+                          was started; its next start gets them, as far as it takes their kind. A server that runs a command (stdio) \
+                          runs with the operator's rights, so only the operator adds, changes or switches on one, in Settings: leave it as \
+                          get_mcp_config_kandev showed it, or out.",
+            input: json!({
+                "type": "object",
+                "properties": {
+                    "profile_id": profile_id(),
+                    "enabled": {"type": "boolean", "description": "false: its agents are given none of them."},
+                    "servers": {"type": "object", "additionalProperties": server, "description": "All servers by name: one that is left out is \
+                                gone. A name has letters, digits, - _ and a point, and does not begin with \"kandev\". null in the place of a \
+                                value keeps the one that is stored, while the server's command or url stays."},
+                },
+                "required": ["profile_id"],
+            }),
+            unlisted: &[],
+            hints: Hints::WritesOnce,
+            run: |call| Box::pin(update_mcp_config(call)),
+        },
+    ]
+}
+
 fn profile_tools() -> Vec<Tool> {
-    let agent = json!({"type": "string", "format": "uuid", "description": "Full UUID, from list_agents_kandev."});
-    let profile = json!({"type": "string", "format": "uuid", "description": "Full UUID, from list_agent_profiles_kandev."});
+    let (agent, profile) = (agent_id(), profile_id());
     let mut made = fields();
     made["agent_id"] = agent.clone();
     let mut changed = fields();
@@ -83,6 +163,46 @@ async fn list_agents(call: Call) -> Outcome {
     Ok(json!({"total": agents.len(), "agents": to_json(&agents)}))
 }
 
+#[derive(Deserialize)]
+struct UpdateAgentArgs {
+    agent_id: String,
+    #[serde(flatten)]
+    change: UpdateAgent,
+}
+
+async fn update_agent(call: Call) -> Outcome {
+    let args: UpdateAgentArgs = call.read()?;
+    let id = required_id("agent_id", &args.agent_id)?;
+    let changed = call
+        .board
+        .agent_update(&call.actor, id, args.change)
+        .await?;
+    Ok(to_json(&changed))
+}
+
+async fn get_mcp_config(call: Call) -> Outcome {
+    let args: OneProfile = call.read()?;
+    let id = required_id("profile_id", &args.profile_id)?;
+    Ok(to_json(&call.board.mcp_config_get(&call.actor, id).await?))
+}
+
+#[derive(Deserialize)]
+struct UpdateMcpConfigArgs {
+    profile_id: String,
+    #[serde(flatten)]
+    change: UpdateMcpConfig,
+}
+
+async fn update_mcp_config(call: Call) -> Outcome {
+    let args: UpdateMcpConfigArgs = call.read()?;
+    let id = required_id("profile_id", &args.profile_id)?;
+    let changed = call
+        .board
+        .mcp_config_update(&call.actor, id, args.change)
+        .await?;
+    Ok(to_json(&changed))
+}
+
 async fn create(call: Call) -> Outcome {
     let params: CreateProfile = call.read()?;
     let made = call.board.profile_create(&call.actor, params).await?;
@@ -119,12 +239,12 @@ async fn update(call: Call) -> Outcome {
 }
 
 #[derive(Deserialize)]
-struct DeleteArgs {
+struct OneProfile {
     profile_id: String,
 }
 
 async fn delete(call: Call) -> Outcome {
-    let args: DeleteArgs = call.read()?;
+    let args: OneProfile = call.read()?;
     let id = required_id("profile_id", &args.profile_id)?;
     call.board.profile_delete(&call.actor, id).await?;
     Ok(json!({"success": true}))

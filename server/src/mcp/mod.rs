@@ -22,6 +22,7 @@ mod connection;
 mod dependencies;
 mod diagnostics;
 mod documents;
+mod executors;
 mod identity;
 mod lists;
 mod messages;
@@ -201,6 +202,7 @@ pub fn all_tools() -> Vec<Tool> {
         moves::tools(),
         dependencies::tools(),
         agents::tools(),
+        executors::tools(),
         messages::tools(),
         sessions::tools(),
         steps::tools(),

@@ -147,6 +147,8 @@ fn create_tool() -> Tool {
                                    which is usual, or in a folder of its own."},
                 "agent_profile_id": {"type": "string", "format": "uuid", "description": "Which agent works on it, from list_agents_kandev. Your own \
                                                                        profile, or the parent's, when left out."},
+                "executor_profile_id": {"type": "string", "format": "uuid", "description": "How its agents are run, from \
+                                        list_executor_profiles_kandev. Your own, or the parent's, when left out."},
                 "repository_id": {"type": "string", "format": "uuid", "description": "The repository it is about, one of its workspace. At \
                                   most one of this, local_path and repository_url; a subtask that works in the parent's folder is about \
                                   what the parent is about."},
@@ -246,6 +248,7 @@ struct CreateArgs {
     workflow_step_id: Option<String>,
     workspace_mode: Option<WorkspaceMode>,
     agent_profile_id: Option<String>,
+    executor_profile_id: Option<String>,
     repository_id: Option<String>,
     local_path: Option<String>,
     repository_url: Option<String>,
@@ -293,6 +296,10 @@ async fn create(call: Call) -> Outcome {
         workflow_id: optional_id("workflow_id", args.workflow_id.as_deref())?,
         workflow_step_id: optional_id("workflow_step_id", args.workflow_step_id.as_deref())?,
         agent_profile_id: optional_id("agent_profile_id", args.agent_profile_id.as_deref())?,
+        executor_profile_id: optional_id(
+            "executor_profile_id",
+            args.executor_profile_id.as_deref(),
+        )?,
         priority: args.priority,
         start_agent: args.start_agent,
         external_id: args.external_id,

@@ -4,16 +4,20 @@ use super::choices::{Choices, remark};
 use super::live::{EVENTS, Live, RunningTurn};
 use super::patience::Patience;
 use super::transcript::Transcript;
-use super::{RuntimeConfig, Tools};
+use super::{RuntimeConfig, SECRETS, Tools, scripts};
 use agents::AgentEvent;
 use agents::acp::{
-    self, Chosen, Conversation, FreshReason, LaunchError, LaunchSpec, Launched, McpEndpoint,
-    PermissionOutcome, Prompt, Subject,
+    self, Address, Chosen, Conversation, FreshReason, LaunchError, LaunchSpec, Launched, LeftOut,
+    McpEndpoint, OtherServer, PermissionOutcome, Prompt, Reached, Subject,
 };
 use agents::event::{PermissionRequest, StopReason, TurnOutcome as AgentOutcome};
-use board::{Board, BoardError, Delivery, LaunchPlan, LaunchReport, Next, Recorded, TurnOutcome};
+use board::{
+    Board, BoardError, Delivery, LaunchPlan, LaunchReport, Next, Prepare, Recorded, TurnOutcome,
+};
+use domain::agent::check_tools;
 use domain::effect::{Effect, EffectKind};
 use domain::ids::{PermissionId, SessionId, TurnId};
+use domain::mcp_servers::{BUILT_IN, McpServer};
 use domain::permission::PermissionOption;
 use serde_json::json;
 use std::collections::VecDeque;
@@ -26,15 +30,6 @@ use tokio::time::{Instant, sleep, sleep_until};
 
 /// How long output is collected before it is written: short enough to look live, long enough to spare the disk.
 const FLUSH_AFTER: Duration = Duration::from_millis(80);
-/// The built-in server's name, which agents show before its tools' names.
-const SERVER_NAME: &str = "kandev";
-/// Secrets of this process that no agent needs. Keys of models are left to agents: they may ask the same models.
-const SECRETS: &[&str] = &[
-    "DISCORD_BOT_TOKEN",
-    "AI_AUTOPILOT_INTERNAL_KEY",
-    "AI_AUTOPILOT_INTERNAL_KEY_PREVIOUS",
-    "AI_WEBHOOK_SECRET",
-];
 
 /// What an actor is told.
 pub(super) enum Command {
@@ -265,34 +260,37 @@ impl Actor {
         plan: LaunchPlan,
         mailbox: &mut mpsc::Receiver<Command>,
     ) -> board::Result<bool> {
-        if let Err(reason) = self.make_folder(&plan.working_directory).await {
+        let ready = match check_tools(&plan.agent, plan.token.is_some()) {
+            Ok(()) => self.make_folder(&plan.working_directory).await,
+            Err(refusal) => Err(sentence(&refusal.message)),
+        };
+        if let Err(reason) = ready {
             self.board
                 .session_failed(self.session, &self.config.node, &reason)
                 .await?;
             return Ok(false);
         }
+        if let Some(prepare) = &plan.prepare
+            && !self
+                .prepare(&plan.working_directory, prepare, mailbox)
+                .await?
+        {
+            return Ok(false);
+        }
         let (sender, mut events) = mpsc::channel(EVENTS);
-        let mut early = Vec::new();
-        let launched = {
-            let launching = acp::launch(self.spec(&plan), sender);
+        let launching = acp::launch(self.spec(&plan), sender);
+        let listening = async {
+            let mut early = Vec::new();
             tokio::pin!(launching);
             loop {
                 tokio::select! {
-                    launched = &mut launching => break launched,
+                    launched = &mut launching => return (launched, early),
                     Some(event) = events.recv() => early.push(event),
-                    Some(command) = mailbox.recv() => {
-                        let stops = match &command {
-                            Command::Shutdown | Command::LeaseLost => true,
-                            Command::Effect { effect, .. } => effect.kind == EffectKind::StopProcess,
-                        };
-                        self.backlog.push_back(command);
-                        if stops {
-                            // Dropping the attempt ends what it started.
-                            return Ok(false);
-                        }
-                    }
                 }
             }
+        };
+        let Some((launched, early)) = self.unless_stopped(listening, mailbox).await else {
+            return Ok(false);
         };
         match launched {
             Ok(launched) => self.took_off(&plan, launched, events, early).await,
@@ -309,6 +307,61 @@ impl Actor {
                     )
                     .await?;
                 Ok(false)
+            }
+        }
+    }
+
+    /// Runs what is to run in the folder before its first agent; answers whether the start may go on.
+    async fn prepare(
+        &mut self,
+        folder: &str,
+        prepare: &Prepare,
+        mailbox: &mut mpsc::Receiver<Command>,
+    ) -> board::Result<bool> {
+        let config = self.config.clone();
+        let Prepare {
+            id,
+            profile,
+            script,
+            timeout,
+        } = prepare;
+        let running = scripts::run(&config, *id, folder, script, *timeout);
+        let Some(ran) = self.unless_stopped(running, mailbox).await else {
+            return Ok(false);
+        };
+        let Err(error) = ran else {
+            self.board.folder_prepared(*id, self.session).await?;
+            return Ok(true);
+        };
+        self.board.folder_not_prepared(*id, self.session).await?;
+        let reason = format!("the prepare script of the executor profile \"{profile}\" {error}");
+        tracing::warn!(session = %self.session, %reason, "an agent did not start");
+        self.board
+            .session_failed(self.session, &self.config.node, &sentence(&reason))
+            .await?;
+        Ok(false)
+    }
+
+    /// Does something to its end, unless a stop comes meanwhile: the attempt is dropped then, which ends what it started.
+    async fn unless_stopped<T>(
+        &mut self,
+        attempt: impl Future<Output = T>,
+        mailbox: &mut mpsc::Receiver<Command>,
+    ) -> Option<T> {
+        tokio::pin!(attempt);
+        loop {
+            tokio::select! {
+                done = &mut attempt => return Some(done),
+                Some(command) = mailbox.recv() => {
+                    let stops = match &command {
+                        Command::Shutdown | Command::LeaseLost => true,
+                        Command::Effect { effect, .. } => effect.kind == EffectKind::StopProcess,
+                    };
+                    self.backlog.push_back(command);
+                    if stops {
+                        return None;
+                    }
+                }
             }
         }
     }
@@ -345,12 +398,14 @@ impl Actor {
             idle_since: Instant::now(),
         });
         self.live_count.fetch_add(1, Ordering::Relaxed);
+        let mut remarks = remarks(plan, &launched.mode, &launched.model);
+        remarks.extend(launched.left_out.iter().map(without));
         let report = LaunchReport {
             agent: plan.agent.id,
             supports_mcp: launched.capabilities.mcp_http,
             provider_session_id: &launched.provider_session_id,
             seen,
-            remarks: remarks(plan, &launched.mode, &launched.model),
+            remarks,
         };
         let stored = self
             .board
@@ -371,10 +426,12 @@ impl Actor {
         spec.guard_exe = Some(self.config.guard_exe.clone());
         spec.lock = Some(self.config.locks_dir.join(format!("{}.lock", self.session)));
         spec.mcp = plan.token.as_ref().map(|token| McpEndpoint {
-            name: SERVER_NAME.to_owned(),
+            name: BUILT_IN.to_owned(),
             url: self.config.mcp_url.clone(),
             bearer: token.clone(),
         });
+        spec.servers = plan.servers.iter().map(other_server).collect();
+        spec.takes_http_mcp = plan.agent.supports_mcp_override;
         spec.mode = plan.profile.mode.clone();
         spec.model = plan.profile.model.clone();
         spec.resume = plan.resume.clone();
@@ -775,6 +832,36 @@ fn remarks(plan: &LaunchPlan, mode: &Chosen, model: &Chosen) -> Vec<String> {
     .into_iter()
     .flatten()
     .collect()
+}
+
+/// A server of the profile that the agent was not given, in words for a person.
+fn without(left_out: &LeftOut) -> String {
+    format!(
+        "The profile's MCP server \"{}\" was left out: {}. The agent goes on without it.",
+        left_out.name, left_out.reason
+    )
+}
+
+fn other_server((name, server): (&String, &McpServer)) -> OtherServer {
+    let reached = match server.clone() {
+        McpServer::Stdio { command, args, env } => Reached::Stdio {
+            command,
+            args,
+            env: env.0,
+        },
+        McpServer::Http { url, headers } => Reached::Http(Address {
+            url,
+            headers: headers.0,
+        }),
+        McpServer::Sse { url, headers } => Reached::Sse(Address {
+            url,
+            headers: headers.0,
+        }),
+    };
+    OtherServer {
+        name: name.clone(),
+        reached,
+    }
 }
 
 fn why_fresh(reason: &FreshReason) -> Option<String> {

@@ -16,6 +16,7 @@ mod choices;
 mod leases;
 mod live;
 mod patience;
+mod scripts;
 mod sessions;
 mod transcript;
 mod worker;
@@ -29,6 +30,14 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
+
+/// Secrets of this process that no agent and no script needs. Keys of models are left to agents: they may ask the same models.
+const SECRETS: &[&str] = &[
+    "DISCORD_BOT_TOKEN",
+    "AI_AUTOPILOT_INTERNAL_KEY",
+    "AI_AUTOPILOT_INTERNAL_KEY_PREVIOUS",
+    "AI_WEBHOOK_SECRET",
+];
 
 /// What the runtime needs to know of its surroundings.
 #[derive(Debug, Clone)]
@@ -95,6 +104,11 @@ impl Runtime {
                 board.clone(),
                 config.clone(),
                 sessions.clone(),
+                stop.clone(),
+            )),
+            tokio::spawn(scripts::cleaning(
+                board.clone(),
+                config.clone(),
                 stop.clone(),
             )),
             tokio::spawn(leases::run(

@@ -199,6 +199,14 @@ const NAMELESS: &[&str] = &[
     "create_agent_profile_kandev",
     "update_agent_profile_kandev",
     "delete_agent_profile_kandev",
+    "update_agent_kandev",
+    "get_mcp_config_kandev",
+    "update_mcp_config_kandev",
+    "list_executors_kandev",
+    "list_executor_profiles_kandev",
+    "create_executor_profile_kandev",
+    "update_executor_profile_kandev",
+    "delete_executor_profile_kandev",
 ];
 
 store::on_both_engines! {
@@ -249,6 +257,12 @@ store::on_both_engines! {
             ("create_agent_profile_kandev", json!({"agent_id": agent["id"], "name": "A", "model": null})),
             ("update_agent_profile_kandev", json!({"profile_id": profile, "name": "A"})),
             ("delete_agent_profile_kandev", json!({"profile_id": profile})),
+            ("update_agent_kandev", json!({"agent_id": agent["id"], "supports_mcp": false})),
+            ("get_mcp_config_kandev", json!({"profile_id": profile})),
+            ("update_mcp_config_kandev", json!({"profile_id": profile, "servers": {}})),
+            ("create_executor_profile_kandev", json!({"executor_id": "exec-local", "name": "A"})),
+            ("update_executor_profile_kandev", json!({"profile_id": profile, "name": "A"})),
+            ("delete_executor_profile_kandev", json!({"profile_id": profile})),
         ] {
             let text = client.refused(tool, arguments).await;
             assert!(text.starts_with("FORBIDDEN"), "{tool}: {text}");

@@ -1,12 +1,14 @@
-//! Settings: the tokens of outside clients, what messages may name, and who may sign in.
+//! Settings: the tokens of outside clients, what agents are given and how they are run, what messages may name, and who may sign in.
 
 #![expect(
     unreachable_pub,
     reason = "the component macro makes a public struct of the properties of each"
 )]
 
+mod executors;
 mod made;
 mod prompts;
+mod servers;
 mod snippets;
 mod tokens;
 
@@ -19,6 +21,7 @@ use crate::pages::desk::DeskOfAddress;
 use crate::title::PageTitle;
 use domain::error::ErrorCode;
 use domain::operator::OperatorView;
+use domain::view::AgentView;
 use leptos::prelude::*;
 use std::pin::Pin;
 use wasm_split_helpers::wasm_split;
@@ -58,11 +61,15 @@ fn Settings(
     settings: SettingsView,
 ) -> impl IntoView {
     let locale = use_locale();
+    let profiles = settings.agents.iter();
+    let profiles = profiles.flat_map(AgentView::profile_names).collect();
     view! {
         <PageTitle text=t!(locale, settings.title)/>
         <div class="flex flex-col gap-6 max-w-[48rem] mx-auto p-4" data-testid="settings">
             <h1 class="text-20">{t!(locale, settings.title)}</h1>
             <tokens::Tokens tokens=settings.tokens workspaces=settings.workspaces/>
+            <servers::McpServers profiles configs=settings.servers/>
+            <executors::ExecutorProfiles profiles=settings.executor_profiles/>
             <prompts::SavedPrompts prompts=settings.prompts/>
             <section class="flex flex-col gap-3">
                 <h2 class="text-16 font-semibold">{t!(locale, settings.operators)}</h2>

@@ -1,6 +1,6 @@
 //! What the dialogs for a new task and a new subtask have in common: their fields, their checks, and what is said about them.
 
-use crate::api::setup::agent_list;
+use crate::api::setup::{agent_list, executor_profile_list};
 use crate::components::button::Button;
 use crate::components::dom_id::dom_id;
 use crate::components::glyph::Glyph;
@@ -8,7 +8,7 @@ use crate::components::icon::Icon;
 use crate::components::states::what_happened;
 use crate::error::AppError;
 use crate::i18n::{Locale, t, use_locale};
-use domain::ids::ProfileId;
+use domain::ids::{ExecutorProfileId, ProfileId};
 use domain::task::MAX_TITLE;
 use domain::view::AgentView;
 use leptos::prelude::*;
@@ -165,8 +165,9 @@ pub fn ProfileField(
                 .get_untracked()
                 .or_else(|| first_choice(&agents, preferred));
             profile.set(chosen);
-            let options = labels(&agents)
-                .into_iter()
+            let options = agents
+                .iter()
+                .flat_map(AgentView::profile_names)
                 .map(|(id, label)| {
                     view! { <option value=id.to_string() selected=chosen == Some(id)>{label}</option> }
                 })
@@ -198,6 +199,43 @@ pub fn ProfileField(
         </label>
     }
     .into_any()
+}
+
+/// How the task's agents are run: there is only something to choose when somebody made a profile of the executor.
+#[component]
+pub fn ExecutorField(
+    /// The executor's profile chosen; the usual way without one.
+    profile: RwSignal<Option<ExecutorProfileId>>,
+    /// For tests.
+    test_id: &'static str,
+) -> impl IntoView {
+    let locale = use_locale();
+    // Made when a dialog opens, so never on the server. A list that cannot be read leaves the usual way.
+    let profiles = LocalResource::new(executor_profile_list);
+    let choices = move || {
+        let profiles = profiles.get().and_then(Result::ok).unwrap_or_default();
+        (!profiles.is_empty()).then(|| {
+            let options = profiles
+                .into_iter()
+                .map(|one| view! { <option value=one.id.to_string()>{one.name}</option> })
+                .collect_view();
+            view! {
+                <label class="flex flex-col gap-1 text-13 font-medium">
+                    {t!(locale, board.executor)}
+                    <select
+                        class="field font-normal"
+                        data-testid=test_id
+                        on:change=move |event| profile.set(event_target_value(&event).parse().ok())
+                    >
+                        <option value="">{t!(locale, board.executor_usual)}</option>
+                        {options}
+                    </select>
+                </label>
+            }
+        })
+    };
+    // Its own, so that nothing around the dialog waits for the list.
+    view! { <Suspense fallback=|| ()>{choices}</Suspense> }.into_any()
 }
 
 /// What the server said about the whole.
@@ -238,24 +276,6 @@ fn first_choice(agents: &[AgentView], preferred: Option<ProfileId>) -> Option<Pr
         .or_else(|| all().find(|profile| !profile.passthrough))
         .or_else(|| all().next())
         .map(|profile| profile.id)
-}
-
-/// An agent with one profile goes by its own name.
-fn labels(agents: &[AgentView]) -> Vec<(ProfileId, String)> {
-    agents
-        .iter()
-        .flat_map(|agent| {
-            let only = agent.profiles.len() == 1;
-            agent.profiles.iter().map(move |profile| {
-                let label = if only {
-                    agent.name.clone()
-                } else {
-                    format!("{} · {}", agent.name, profile.name)
-                };
-                (profile.id, label)
-            })
-        })
-        .collect()
 }
 
 #[test]

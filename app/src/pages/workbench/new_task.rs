@@ -1,7 +1,9 @@
 //! The dialog for a new task. There is no autopilot in it: only a subtask has a parent to ask.
 
 use super::dialog_form::DialogForm;
-use super::fields::{Fault, ProfileField, PromptField, TitleField, prompt_fault, title_fault};
+use super::fields::{
+    ExecutorField, Fault, ProfileField, PromptField, TitleField, prompt_fault, title_fault,
+};
 use super::predecessors::Predecessors;
 use super::state::{Workbench, use_workbench};
 use crate::api::tasks::task_create;
@@ -75,6 +77,7 @@ fn Form(
     let workbench = use_workbench();
     let toasts = use_toasts();
     let profile = RwSignal::new(None);
+    let executor = RwSignal::new(None);
     let title_wrong = RwSignal::new(None::<Fault>);
     let prompt_wrong = RwSignal::new(None::<Fault>);
     let refused = RwSignal::new(None::<AppError>);
@@ -99,6 +102,7 @@ fn Form(
             workspace_id: Some(workbench.workspace.with_untracked(|workspace| workspace.id)),
             workflow_id: Some(workbench.workflow.with_untracked(|workflow| workflow.id)),
             agent_profile_id: profile.get_untracked(),
+            executor_profile_id: executor.get_untracked(),
             start_agent: Some(start),
             blocked_by: predecessors.get_untracked(),
             ..CreateTask::default()
@@ -159,6 +163,7 @@ fn Form(
             <TitleField title fault=title_wrong test_id="task-title-input"/>
             <PromptField prompt fault=prompt_wrong test_id="task-description-input"/>
             <ProfileField profile preferred=None test_id="agent-profile-select"/>
+            <ExecutorField profile=executor test_id="executor-profile-select"/>
             <Predecessors chosen=predecessors/>
         </DialogForm>
     }

@@ -5,8 +5,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use agent_client_protocol::{
     schema::ProtocolVersion,
     v1::schema::{
-        ClientCapabilities, HttpHeader, Implementation, InitializeRequest, LoadSessionRequest,
-        McpServer, McpServerHttp, NewSessionRequest,
+        ClientCapabilities, Implementation, InitializeRequest, LoadSessionRequest, McpServer,
+        NewSessionRequest,
     },
 };
 use serde::Serialize;
@@ -20,13 +20,15 @@ use super::{
     normalise::string,
     process,
     replay::Replay,
+    servers::{LeftOut, Taken, choose},
     session::{Chosen, Offer, Step, Subject},
-    spec::{LaunchSpec, McpEndpoint},
+    spec::LaunchSpec,
     vendors,
 };
 use crate::{
     event::AgentEvent,
     guard::{CANNOT_RUN, NOT_FOUND, is_guards},
+    permission::BuiltIn,
 };
 
 const INITIALIZE: &str = "initialize";
@@ -52,6 +54,8 @@ pub struct Launched {
     pub mode: Chosen,
     /// What became of [`LaunchSpec::model`].
     pub model: Chosen,
+    /// Those of [`LaunchSpec::servers`] that it was not given.
+    pub left_out: Vec<LeftOut>,
 }
 
 /// What an agent announced.
@@ -121,8 +125,15 @@ pub async fn launch(
     events: mpsc::Sender<AgentEvent>,
 ) -> Result<Launched, LaunchError> {
     let process = process::start(&spec)?;
-    let built_in = spec.mcp.as_ref().map(|mcp| mcp.name.clone());
-    let connection = Connection::start(process, built_in, events);
+    let unasked = spec.mcp.as_ref().map(|mcp| BuiltIn {
+        server: mcp.name.clone(),
+        others: spec
+            .servers
+            .iter()
+            .map(|other| other.name.clone())
+            .collect(),
+    });
+    let connection = Connection::start(process, unasked, events);
     // Also for a caller that loses patience and drops this future.
     let unclaimed = connection.stop_on_drop();
     let start = Start {
@@ -173,10 +184,16 @@ impl Start<'_> {
             });
         }
         let capabilities = capabilities(&hello);
-        if self.spec.mcp.is_some() && !capabilities.mcp_http {
+        let taken = Taken {
+            http: self.spec.takes_http_mcp.unwrap_or(capabilities.mcp_http),
+            sse: capabilities.mcp_sse,
+        };
+        if self.spec.mcp.is_some() && !taken.http {
             return Err(LaunchError::NoHttpMcp);
         }
-        let (session_id, conversation, mut offer) = self.open(capabilities, &methods).await?;
+        let (servers, left_out) = choose(self.spec, taken);
+        let (session_id, conversation, mut offer) =
+            self.open(capabilities, servers, &methods).await?;
         self.connection.set_session(&session_id);
         let mode = self
             .choose(
@@ -203,6 +220,7 @@ impl Start<'_> {
             offer,
             mode,
             model,
+            left_out,
         })
     }
 
@@ -210,11 +228,11 @@ impl Start<'_> {
     async fn open(
         &self,
         capabilities: Capabilities,
+        servers: Vec<McpServer>,
         methods: &[AuthMethod],
     ) -> Result<(String, Conversation, Offer), LaunchError> {
         let mut offer = Offer::default();
         let cwd = std::path::absolute(&self.spec.cwd).unwrap_or_else(|_| self.spec.cwd.clone());
-        let servers: Vec<McpServer> = self.spec.mcp.as_ref().map(mcp_server).into_iter().collect();
         let remarks = self
             .spec
             .mcp
@@ -355,11 +373,6 @@ impl Start<'_> {
     }
 }
 
-fn mcp_server(endpoint: &McpEndpoint) -> McpServer {
-    let authorization = HttpHeader::new("Authorization", format!("Bearer {}", endpoint.bearer));
-    McpServer::Http(McpServerHttp::new(&endpoint.name, &endpoint.url).headers(vec![authorization]))
-}
-
 fn capabilities(hello: &Value) -> Capabilities {
     let flag = |pointer: &str| {
         hello
@@ -416,17 +429,6 @@ mod tests {
     fn the_list_of_servers_is_always_there() {
         let without = serde_json::to_value(NewSessionRequest::new("/w")).expect("writable");
         assert_eq!(without, json!({"cwd": "/w", "mcpServers": []}));
-        let endpoint = McpEndpoint {
-            name: "kandev".into(),
-            url: "http://127.0.0.1:1/mcp".into(),
-            bearer: "s3".into(),
-        };
-        let with = NewSessionRequest::new("/w").mcp_servers(vec![mcp_server(&endpoint)]);
-        assert_eq!(
-            serde_json::to_value(with).expect("writable"),
-            json!({"cwd": "/w", "mcpServers": [{"type": "http", "name": "kandev", "url": "http://127.0.0.1:1/mcp",
-                "headers": [{"name": "Authorization", "value": "Bearer s3"}]}]})
-        );
     }
 
     #[test]

@@ -24,8 +24,9 @@ mod handle;
 mod launch;
 mod lines;
 mod normalise;
-mod process;
+pub(crate) mod process;
 mod replay;
+mod servers;
 mod session;
 mod spec;
 mod vendors;
@@ -35,8 +36,9 @@ pub use handle::{AgentHandle, PermissionOutcome, Prompt, PromptInFlight};
 pub use launch::{AgentInfo, Capabilities, Conversation, FreshReason, Launched, launch};
 pub use normalise::normalise;
 pub use replay::Replay;
+pub use servers::LeftOut;
 pub use session::{Chosen, Mode, Offer, Subject};
-pub use spec::{LaunchSpec, McpEndpoint};
+pub use spec::{Address, LaunchSpec, McpEndpoint, OtherServer, Reached};
 
 #[cfg(test)]
 pub(crate) use connection::permission_request;

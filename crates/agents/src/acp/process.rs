@@ -58,7 +58,7 @@ pub(crate) fn start(spec: &LaunchSpec) -> Result<AgentProcess, LaunchError> {
             path: spec.cwd.clone(),
         });
     }
-    let program = find_program(spec)?;
+    let program = find_program(&spec.command, &spec.cwd, spec.env.get("PATH"))?;
     let guard = spec.guard_exe.clone().unwrap_or_else(own_executable);
     #[expect(
         clippy::disallowed_methods,
@@ -170,13 +170,18 @@ fn own_executable() -> PathBuf {
     }
 }
 
-fn find_program(spec: &LaunchSpec) -> Result<PathBuf, LaunchError> {
-    let command = spec.command.clone();
+/// The whole path of a program: a name is looked up in `path`, or else in our own; a relative path is taken from `cwd`.
+pub(crate) fn find_program(
+    command: &str,
+    cwd: &Path,
+    path: Option<&String>,
+) -> Result<PathBuf, LaunchError> {
+    let command = command.to_owned();
     if command.is_empty() {
         return Err(LaunchError::CommandNotFound { command });
     }
     if command.contains('/') {
-        let path = spec.cwd.join(&command);
+        let path = cwd.join(&command);
         let path = std::path::absolute(&path).unwrap_or(path);
         return match runnable(&path) {
             Ok(()) => Ok(path),
@@ -184,9 +189,7 @@ fn find_program(spec: &LaunchSpec) -> Result<PathBuf, LaunchError> {
             Err(Some(reason)) => Err(LaunchError::NotExecutable { command, reason }),
         };
     }
-    let path = spec
-        .env
-        .get("PATH")
+    let path = path
         .map(Into::into)
         .or_else(|| env::var_os("PATH"))
         .unwrap_or_default();

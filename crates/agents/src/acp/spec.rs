@@ -22,6 +22,10 @@ pub struct LaunchSpec {
     pub lock: Option<PathBuf>,
     /// The MCP server to hand to the agent. An agent that cannot take it is not started.
     pub mcp: Option<McpEndpoint>,
+    /// More MCP servers, as far as the agent can take them; those of the built-in one's name are left out.
+    pub servers: Vec<OtherServer>,
+    /// Whether the agent takes servers over HTTP, when somebody knows better than what it announces.
+    pub takes_http_mcp: Option<bool>,
     /// Mode to work in, by id. Set when the agent offers it.
     pub mode: Option<String>,
     /// Model to use, by id. Set when the agent offers it.
@@ -49,6 +53,8 @@ impl LaunchSpec {
             guard_exe: None,
             lock: None,
             mcp: None,
+            servers: Vec::new(),
+            takes_http_mcp: None,
             mode: None,
             model: None,
             resume: None,
@@ -68,6 +74,7 @@ impl fmt::Debug for LaunchSpec {
             .field("env", &self.env.keys().collect::<Vec<_>>())
             .field("cwd", &self.cwd)
             .field("mcp", &self.mcp)
+            .field("servers", &self.servers)
             .field("mode", &self.mode)
             .field("model", &self.model)
             .field("resume", &self.resume)
@@ -96,6 +103,50 @@ impl fmt::Debug for McpEndpoint {
     }
 }
 
+/// An MCP server that is not ours. Its debug form is its name: the rest may hold keys.
+#[derive(Clone, PartialEq, Eq)]
+pub struct OtherServer {
+    /// Name under which the agent knows it.
+    pub name: String,
+    /// How the agent reaches it.
+    pub reached: Reached,
+}
+
+/// How an agent reaches a server.
+#[derive(Clone, PartialEq, Eq)]
+pub enum Reached {
+    /// It starts the server.
+    Stdio {
+        /// The program: a name that is looked up on the `PATH`, or a path.
+        command: String,
+        /// Its arguments.
+        args: Vec<String>,
+        /// Variables set for it.
+        env: BTreeMap<String, String>,
+    },
+    /// Over streamable HTTP.
+    Http(Address),
+    /// Over HTTP with server-sent events.
+    Sse(Address),
+}
+
+/// Where a server is.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Address {
+    /// The address.
+    pub url: String,
+    /// Sent with each request.
+    pub headers: BTreeMap<String, String>,
+}
+
+impl fmt::Debug for OtherServer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("OtherServer")
+            .field("name", &self.name)
+            .finish_non_exhaustive()
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -109,9 +160,19 @@ mod tests {
             url: "http://127.0.0.1:1/mcp".into(),
             bearer: "s3cret".into(),
         });
+        spec.servers.push(OtherServer {
+            name: "files".into(),
+            reached: Reached::Stdio {
+                command: "x".into(),
+                args: vec!["s3cret".into()],
+                env: BTreeMap::from([("KEY".into(), "s3cret".into())]),
+            },
+        });
         let shown = format!("{spec:?}");
         assert!(
-            shown.contains("API_KEY") && shown.contains("kandev"),
+            ["API_KEY", "kandev", "files"]
+                .iter()
+                .all(|name| shown.contains(name)),
             "{shown}"
         );
         assert!(!shown.contains("s3cret"), "{shown}");

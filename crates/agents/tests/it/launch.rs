@@ -1,10 +1,10 @@
 //! Starts that fail, each with its own error, and nothing left running.
 
-use std::{fs, os::unix::fs::PermissionsExt, path::Path, time::Duration};
+use std::{collections::BTreeMap, fs, os::unix::fs::PermissionsExt, path::Path, time::Duration};
 
 use agents::{
     AgentEvent,
-    acp::{self, LaunchError, LaunchSpec, McpEndpoint},
+    acp::{self, Address, LaunchError, LaunchSpec, McpEndpoint, OtherServer, Reached},
 };
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
@@ -18,6 +18,7 @@ trials![
     a_missing_guard_is_named,
     an_agent_that_ends_at_once_leaves_its_last_words,
     an_agent_without_http_mcp_is_not_started,
+    servers_are_handed_over_at_a_start_and_at_a_resume,
     an_agent_that_wants_a_login_says_how,
     another_protocol_version_is_refused,
     a_refusal_and_a_useless_answer_are_told_apart,
@@ -168,6 +169,66 @@ async fn an_agent_without_http_mcp_is_not_started() {
     spec.mcp = None;
     let agent = Agent::launch(spec).await;
     assert!(!agent.launched.capabilities.mcp_http);
+}
+
+async fn servers_are_handed_over_at_a_start_and_at_a_resume() {
+    let folder = folder();
+    let answer = |result: Value| json!([{"jsonrpc": "2.0", "id": "$ID", "result": result}]);
+    let script = json!({
+        "initialize": answer(json!({"protocolVersion": 1, "agentCapabilities": {"loadSession": true}})),
+        "session/new": answer(json!({"sessionId": "s"})),
+        "session/load": answer(json!({})),
+    });
+    let mut spec = canned(folder.path(), &script);
+    spec.mcp = Some(endpoint());
+    // It does not announce what somebody knows it to take.
+    spec.takes_http_mcp = Some(true);
+    let address = || Address {
+        url: "http://127.0.0.1:2".to_owned(),
+        headers: BTreeMap::from([("Key".to_owned(), "s3".to_owned())]),
+    };
+    let server = |name: &str, reached| OtherServer {
+        name: name.to_owned(),
+        reached,
+    };
+    spec.servers = vec![
+        server(
+            "files",
+            Reached::Stdio {
+                command: "sh".to_owned(),
+                args: vec!["-x".to_owned()],
+                env: BTreeMap::new(),
+            },
+        ),
+        server("web", Reached::Http(address())),
+        server("old", Reached::Sse(address())),
+    ];
+    for (resume, method) in [(None, "session/new"), (Some("s"), "session/load")] {
+        spec.resume = resume.map(str::to_owned);
+        let agent = Agent::launch(spec.clone()).await;
+        let left_out: Vec<_> = agent
+            .launched
+            .left_out
+            .iter()
+            .map(|one| one.name.as_str())
+            .collect();
+        assert_eq!(left_out, ["old"]);
+        let heard = fs::read_to_string(folder.path().join("canned.heard")).expect("it was asked");
+        let asked = heard
+            .lines()
+            .map(|line| serde_json::from_str::<Value>(line).expect("JSON"))
+            .find(|line| line["method"] == method)
+            .expect("asked for a conversation");
+        let servers = &asked["params"]["mcpServers"];
+        let names: Vec<_> = (0..3).map(|at| servers[at]["name"].as_str()).collect();
+        assert_eq!(names, [Some("kandev"), Some("files"), Some("web")]);
+        let command = servers[1]["command"].as_str().expect("a command");
+        assert!(Path::new(command).is_absolute(), "{command}");
+        assert_eq!(
+            servers[2]["headers"],
+            json!([{"name": "Key", "value": "s3"}])
+        );
+    }
 }
 
 async fn an_agent_that_wants_a_login_says_how() {

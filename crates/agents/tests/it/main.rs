@@ -15,6 +15,7 @@ mod guard;
 mod launch;
 mod permissions;
 mod resume;
+mod script;
 mod support;
 
 use std::process::ExitCode;
@@ -35,6 +36,7 @@ fn main() -> ExitCode {
         launch::trials(),
         permissions::trials(),
         resume::trials(),
+        script::trials(),
     ]
     .into_iter()
     .flatten()

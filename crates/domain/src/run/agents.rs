@@ -69,6 +69,7 @@ mod tests {
             args: Vec::new(),
             env: BTreeMap::new(),
             supports_mcp: None,
+            supports_mcp_override: None,
             created_at: AT,
             updated_at: AT,
         }

@@ -6,7 +6,7 @@ use domain::ids::{AgentId, ProfileId};
 use std::collections::BTreeMap;
 use store::agents::{
     delete_profile, find, find_profile, insert, insert_profile, list, profile_use, profiles,
-    set_supports_mcp, update_command, update_profile,
+    set_supports_mcp, set_supports_mcp_override, update_command, update_profile,
 };
 
 store::on_both_engines! {
@@ -17,6 +17,7 @@ store::on_both_engines! {
             args: vec![String::new(), UNICODE.to_owned()],
             env: BTreeMap::from([("KEY".to_owned(), UNICODE.to_owned())]),
             supports_mcp: Some(false),
+            supports_mcp_override: Some(true),
             created_at: at(1),
             updated_at: at(2),
             ..agent(UNICODE)
@@ -70,6 +71,16 @@ store::on_both_engines! {
         assert!(!note(false, at(4)).await);
         let now = read(&db.store, async |db| find(db, agent.id).await).await.unwrap();
         assert_eq!(now, Agent { supports_mcp: Some(false), updated_at: at(3), ..agent });
+    }
+
+    async fn what_somebody_knows_better_than_a_handshake_stands_beside_it(db: TestDb) {
+        let agent = agent("Demo");
+        write(&db.store, async |tx| insert(tx, &agent).await).await.unwrap();
+        for (known, now) in [(Some(true), at(1)), (Some(false), at(2)), (None, at(3))] {
+            write(&db.store, async |tx| set_supports_mcp_override(tx, agent.id, known, now).await).await.unwrap();
+            let found = read(&db.store, async |db| find(db, agent.id).await).await.unwrap();
+            assert_eq!(found, Agent { supports_mcp_override: known, updated_at: now, ..agent.clone() });
+        }
     }
 
     async fn a_profile_is_read_as_it_was_written(db: TestDb) {

@@ -11,8 +11,10 @@ use domain::dependency::LaunchIntent;
 use domain::document::Decision;
 use domain::effect::EffectKind;
 use domain::event::{EventKind, NewEvent};
+use domain::executor::{McpPolicy, PreparationState};
 use domain::job::effects::{Confirmation, ConsentOutcome, ToolCallState};
 use domain::job::{ChunkState, DeliveryKind, JobStatus, Phase};
+use domain::mcp_servers::McpConfig;
 use domain::message::{AuthorType, MessageType};
 use domain::permission::PermissionStatus;
 use domain::plan::PlanAuthorKind;
@@ -88,6 +90,8 @@ fn words() -> BTreeMap<(&'static str, &'static str), BTreeSet<&'static str>> {
         (("step_decisions", "decision"), of!(Decision)),
         (("plan_revisions", "author_kind"), of!(PlanAuthorKind)),
         (("repositories", "provider"), of!(Provider)),
+        (("executor_profiles", "mcp_policy"), of!(McpPolicy)),
+        (("preparations", "state"), of!(PreparationState)),
         (("change_requests", "state"), of!(RequestState)),
         (("change_requests", "checks"), of!(Checks)),
         (("review_findings", "side"), of!(Side)),
@@ -240,6 +244,11 @@ async fn full_world(db: &TestDb) -> World {
         let run = crate::runs::run_of(&session, domain::ids::TokenId::new());
         store::runs::insert(tx, &run).await?;
         store::run_calls::insert(tx, &crate::run_calls::call(run.run.id)).await?;
+        let executor = crate::executors::executor_profile("Local");
+        store::executors::insert(tx, &executor).await?;
+        let folder = crate::preparations::preparation(executor.id, "/work");
+        store::preparations::insert(tx, &folder).await?;
+        store::mcp_configs::put(tx, world.profile.id, &McpConfig::default(), now).await?;
         store::events::append(tx, &NewEvent::new(EventKind::TaskCreated), now).await
     })
     .await
@@ -270,6 +279,8 @@ store::on_both_engines! {
         full_world(&db).await;
         let flags = [
             ("agents", "supports_mcp"),
+            ("agents", "supports_mcp_override"),
+            ("mcp_configs", "enabled"),
             ("agent_profiles", "passthrough"),
             ("workflows", "hidden"),
             ("steps", "allow_manual_move"),
@@ -317,6 +328,10 @@ store::on_both_engines! {
             ("walkthroughs", "title"),
             ("plan_revisions", "title"),
             ("repositories", "name"),
+            ("executor_profiles", "executor_id"),
+            ("executor_profiles", "name"),
+            ("preparations", "node"),
+            ("preparations", "folder"),
             ("review_findings", "file"),
             ("review_findings", "category"),
             ("review_findings", "title"),

@@ -1,6 +1,7 @@
 use crate::world::{UNICODE, World, at, bundle, permission, prompt, question, read, turn, write};
 use domain::clarification::{Clarification, ClarificationStatus};
 use domain::event::{EventKind, NewEvent};
+use domain::executor::Executor;
 use domain::ids::{QuestionId, TaskId, WorkspaceId};
 use domain::permission::{Permission, PermissionStatus};
 use domain::question::{ParentQuestion, QuestionStatus};
@@ -47,6 +48,7 @@ fn bare_view(task: &Task) -> TaskView {
         external_id: task.external_id.clone(),
         title_mode: task.title_mode,
         agent_profile_id: task.agent_profile_id,
+        executor_profile_id: task.executor_profile_id,
         working_directory: task.working_directory.clone(),
         interrupted: task.interrupted_at.is_some(),
         archived_at: task.archived_at,
@@ -61,6 +63,9 @@ fn bare_view(task: &Task) -> TaskView {
         session_count: 0,
         queued_prompt_count: 0,
         primary_agent_name: None,
+        primary_executor_id: None,
+        primary_executor_profile_id: None,
+        primary_executor_name: None,
         error_message: None,
         turn_started_at: None,
         repositories: Vec::new(),
@@ -100,6 +105,8 @@ store::on_both_engines! {
     async fn a_task_view_shows_the_task_and_its_primary_session(db: TestDb) {
         let world = World::new(&db).await;
         let parent = world.add_task().await;
+        let executor = crate::executors::executor_profile(UNICODE);
+        write(&db.store, async |tx| store::executors::insert(tx, &executor).await).await.unwrap();
         let whole = Task {
             title: UNICODE.to_owned(),
             description: UNICODE.to_owned(),
@@ -112,6 +119,7 @@ store::on_both_engines! {
             external_id: Some("key".to_owned()),
             title_mode: TitleMode::Pending,
             agent_profile_id: Some(world.profile.id),
+            executor_profile_id: Some(executor.id),
             working_directory: Some("/work".to_owned()),
             interrupted_at: Some(at(1)),
             archived_at: Some(at(2)),
@@ -126,6 +134,7 @@ store::on_both_engines! {
         let primary = Session {
             is_primary: true,
             state: SessionState::WaitingForInput,
+            executor_profile_id: Some(executor.id),
             error_message: Some(UNICODE.to_owned()),
             ..world.session(&whole)
         };
@@ -150,6 +159,9 @@ store::on_both_engines! {
             session_count: 2,
             queued_prompt_count: 2,
             primary_agent_name: Some(world.agent.name.clone()),
+            primary_executor_id: Some(Executor::Local),
+            primary_executor_profile_id: Some(executor.id),
+            primary_executor_name: Some(executor.name.clone()),
             error_message: Some(UNICODE.to_owned()),
             turn_started_at: Some(at(8)),
             ..bare_view(&whole)
@@ -382,6 +394,8 @@ store::on_both_engines! {
             is_passthrough: session.is_passthrough,
             agent_profile_id: session.agent_profile_id,
             agent_name: world.agent.name.clone(),
+            executor_id: Executor::Local,
+            executor_profile_id: session.executor_profile_id,
             workspace_path: session.workspace_path.clone(),
             error_message: session.error_message.clone(),
             pending_action: None,

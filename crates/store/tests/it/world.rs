@@ -158,6 +158,7 @@ impl World {
             title_mode: TitleMode::Settled,
             title_owner_session_id: None,
             agent_profile_id: None,
+            executor_profile_id: None,
             working_directory: None,
             interrupted_at: None,
             archived_at: None,
@@ -178,6 +179,7 @@ impl World {
             is_primary: false,
             is_passthrough: false,
             agent_profile_id: self.profile.id,
+            executor_profile_id: None,
             provider_session_id: None,
             workspace_path: None,
             error_message: None,
@@ -327,6 +329,7 @@ pub(crate) fn agent(name: &str) -> Agent {
         args: Vec::new(),
         env: BTreeMap::new(),
         supports_mcp: None,
+        supports_mcp_override: None,
         created_at: at(0),
         updated_at: at(0),
     }

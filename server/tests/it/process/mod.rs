@@ -151,6 +151,11 @@ impl Server {
         serde_json::from_str(&text).expect("JSON")
     }
 
+    /// The address of the tools.
+    pub(crate) fn tools(&self) -> String {
+        format!("{}/mcp", self.base)
+    }
+
     pub(crate) async fn get(&self, path: &str) -> Value {
         let (status, body) = self.call(reqwest::Method::GET, path, None).await;
         assert_eq!(status, StatusCode::OK, "GET {path}: {body}");

@@ -242,6 +242,8 @@ mod tests {
             is_passthrough: false,
             agent_profile_id: ProfileId::new(),
             agent_name: String::new(),
+            executor_id: domain::executor::Executor::Local,
+            executor_profile_id: None,
             workspace_path: None,
             error_message: None,
             pending_action,

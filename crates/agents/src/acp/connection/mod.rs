@@ -22,6 +22,7 @@ pub(crate) use receive::permission_request;
 
 use super::{error::AgentError, process::AgentProcess, replay::Replay};
 use crate::event::{AgentEvent, Exit, ToolCallUpdate, ToolStatus, TurnEnd};
+use crate::permission::BuiltIn;
 
 /// Lines of standard error that are kept for error texts.
 const STDERR_TAIL: usize = 40;
@@ -97,8 +98,8 @@ pub(super) struct Connection {
     /// There are notices in the state.
     noticed: Notify,
     stderr_tail: Mutex<VecDeque<String>>,
-    /// Name of the MCP server whose tools need no permission.
-    built_in: Option<String>,
+    /// The MCP server whose tools need no permission.
+    built_in: Option<BuiltIn>,
     stop: CancellationToken,
     gone: watch::Sender<Option<Exit>>,
 }
@@ -114,7 +115,7 @@ impl Connection {
     /// Takes over a started process.
     pub(super) fn start(
         process: AgentProcess,
-        built_in: Option<String>,
+        built_in: Option<BuiltIn>,
         events: mpsc::Sender<AgentEvent>,
     ) -> Arc<Self> {
         let (outgoing, lines_out) = mpsc::unbounded_channel();

@@ -14,7 +14,6 @@ use crate::{
         normalise::{self, normalise},
     },
     event::{AgentEvent, PermissionRequest, StopReason, ToolCallUpdate, TurnEnd, TurnOutcome},
-    permission,
 };
 
 /// JSON-RPC's "this method does not exist here".
@@ -96,7 +95,7 @@ impl Connection {
             let allowed = self
                 .built_in
                 .as_ref()
-                .and_then(|server| permission::built_in(server, &request));
+                .and_then(|built_in| built_in.allows(&request));
             if state.cancelling {
                 (Some(answer_line(&id, &cancelled())), None)
             } else if let Some(allowed) = allowed {
