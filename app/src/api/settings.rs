@@ -1,10 +1,11 @@
-//! Settings: the tokens of outside clients, and who may sign in.
+//! Settings: the tokens of outside clients, saved prompts, repositories, and who may sign in.
 
 #[cfg(feature = "ssr")]
 use crate::api::Door;
 use crate::error::AppError;
 use domain::ids::{TokenId, WorkspaceId};
 use domain::operator::{NewToken, OperatorView, TokenView, TokenWorkspace};
+use domain::repository::{KnownHost, Repository};
 use domain::saved_prompt::{PromptName, SavedPrompt};
 #[cfg(feature = "ssr")]
 use domain::view::WorkspaceView;
@@ -19,6 +20,12 @@ pub struct SettingsView {
     pub tokens: Vec<TokenView>,
     /// The workspaces that a token can be limited to, oldest first.
     pub workspaces: Vec<TokenWorkspace>,
+    /// The workspace whose repositories are shown first: the one that was looked at last.
+    pub repositories_of: Option<WorkspaceId>,
+    /// Its repositories, oldest first.
+    pub repositories: Vec<Repository>,
+    /// The servers of providers that are reached.
+    pub providers: Vec<KnownHost>,
     /// What messages may name, by name.
     pub prompts: Vec<SavedPrompt>,
     /// Who may sign in; nobody, as long as the person at the machine is the operator.
@@ -36,9 +43,20 @@ pub async fn settings_open() -> Result<SettingsView, AppError> {
         id: one.id,
         name: one.name,
     };
+    let last = crate::prefs::Prefs::of_request().workspace;
+    let is_last = |one: &&WorkspaceView| Some(one.id) == last;
+    let shown = workspaces.iter().find(is_last).or(workspaces.first());
+    let repositories_of = shown.map(|one| one.id);
+    let repositories = match repositories_of {
+        Some(id) => door.answer(door.board.repository_list(&door.actor, id).await)?,
+        None => Vec::new(),
+    };
     Ok(SettingsView {
         tokens,
         workspaces: workspaces.into_iter().map(named).collect(),
+        repositories_of,
+        repositories,
+        providers: door.answer(door.board.provider_list(&door.actor))?,
         prompts: door.answer(door.board.saved_prompt_list(&door.actor).await)?,
         operators: door.answer(door.board.operator_list(&door.actor).await)?,
     })

@@ -111,6 +111,12 @@ const STEPS: &[(i64, &str, &str, &str)] = &[
         include_str!("../migrations/sqlite/0017_saved_prompts.sql"),
         include_str!("../migrations/postgres/0017_saved_prompts.sql"),
     ),
+    (
+        21,
+        "request_mergeable",
+        include_str!("../migrations/sqlite/0021_request_mergeable.sql"),
+        include_str!("../migrations/postgres/0021_request_mergeable.sql"),
+    ),
 ];
 
 /// Brings the schema up to date. Concurrent callers wait for one another.

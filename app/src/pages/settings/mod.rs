@@ -1,4 +1,4 @@
-//! Settings: the tokens of outside clients, what messages may name, and who may sign in.
+//! Settings: the tokens of outside clients, the repositories of workspaces, what messages may name, and who may sign in.
 
 #![expect(
     unreachable_pub,
@@ -7,6 +7,7 @@
 
 mod made;
 mod prompts;
+mod repositories;
 mod snippets;
 mod tokens;
 
@@ -62,7 +63,13 @@ fn Settings(
         <PageTitle text=t!(locale, settings.title)/>
         <div class="flex flex-col gap-6 max-w-[48rem] mx-auto p-4" data-testid="settings">
             <h1 class="text-20">{t!(locale, settings.title)}</h1>
-            <tokens::Tokens tokens=settings.tokens workspaces=settings.workspaces/>
+            <tokens::Tokens tokens=settings.tokens workspaces=settings.workspaces.clone()/>
+            <repositories::Repositories
+                workspaces=settings.workspaces
+                first=settings.repositories_of
+                repositories=settings.repositories
+                providers=settings.providers
+            />
             <prompts::SavedPrompts prompts=settings.prompts/>
             <section class="flex flex-col gap-3">
                 <h2 class="text-16 font-semibold">{t!(locale, settings.operators)}</h2>
