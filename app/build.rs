@@ -8,7 +8,7 @@ use leptos_i18n_parser::parse_locales::parse_locales;
 use std::error::Error;
 use std::path::PathBuf;
 
-const NAMESPACES: [&str; 18] = [
+const NAMESPACES: [&str; 19] = [
     "account",
     "common",
     "shell",
@@ -27,6 +27,7 @@ const NAMESPACES: [&str; 18] = [
     "run",
     "assistant",
     "settings",
+    "repository",
 ];
 
 fn main() -> Result<(), Box<dyn Error>> {

@@ -136,6 +136,7 @@ test("a task has a tab for each session, which can be named, promoted and delete
   await expect(tabs.filter({ hasText: "Second opinion" })).toContainText("main");
 
   await menu("Delete the session…");
+  await expect(page.getByTestId("delete-session-which")).toHaveText("“Second opinion”, Demo agent: Turn finished");
   await page.getByTestId("confirm-delete-session").click();
   await expect(tabs).toHaveCount(0);
   await expect(page.getByTestId("chat-message").filter({ hasText: "One." }).first()).toBeVisible();

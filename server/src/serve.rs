@@ -163,7 +163,7 @@ impl Server {
             .into_future(),
         );
         let scheduler = Scheduler::start(jobs).await.map_err(refused)?;
-        let providers = Providers::new(config.providers.clone())?;
+        let providers = Providers::new(&config.providers)?;
         let watcher = Watcher::start(board.clone(), Arc::new(providers));
         let left = board.clone();
         tokio::spawn(async move { crate::assistant::finish_agreed(&left).await });

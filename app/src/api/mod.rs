@@ -17,6 +17,7 @@ pub mod jobs;
 pub mod papers;
 pub mod questions;
 pub mod queue;
+pub mod repositories;
 pub mod runs;
 pub mod sessions;
 pub mod settings;

@@ -1,4 +1,4 @@
-//! Settings: the tokens of outside clients, what agents are given and how they are run, and who may sign in.
+//! Settings: the tokens of outside clients, repositories, what agents are given and how they are run, saved prompts, and who may sign in.
 
 #[cfg(feature = "ssr")]
 use crate::api::Door;
@@ -7,6 +7,7 @@ use domain::executor::{CreateExecutorProfile, ExecutorProfile, UpdateExecutorPro
 use domain::ids::{ExecutorProfileId, ProfileId, TokenId, WorkspaceId};
 use domain::mcp_servers::{McpConfigView, UpdateMcpConfig};
 use domain::operator::{NewToken, OperatorView, TokenView, TokenWorkspace};
+use domain::repository::{KnownHost, Repository};
 use domain::saved_prompt::{PromptName, SavedPrompt};
 use domain::view::AgentView;
 #[cfg(feature = "ssr")]
@@ -28,6 +29,12 @@ pub struct SettingsView {
     pub servers: Vec<McpConfigView>,
     /// How tasks can be run.
     pub executor_profiles: Vec<ExecutorProfile>,
+    /// The workspace whose repositories are shown first: the one that was looked at last.
+    pub repositories_of: Option<WorkspaceId>,
+    /// Its repositories, oldest first.
+    pub repositories: Vec<Repository>,
+    /// The servers of providers that are reached.
+    pub providers: Vec<KnownHost>,
     /// What messages may name, by name.
     pub prompts: Vec<SavedPrompt>,
     /// Who may sign in; nobody, as long as the person at the machine is the operator.
@@ -45,6 +52,14 @@ pub async fn settings_open() -> Result<SettingsView, AppError> {
         id: one.id,
         name: one.name,
     };
+    let last = crate::prefs::Prefs::of_request().workspace;
+    let is_last = |one: &&WorkspaceView| Some(one.id) == last;
+    let shown = workspaces.iter().find(is_last).or(workspaces.first());
+    let repositories_of = shown.map(|one| one.id);
+    let repositories = match repositories_of {
+        Some(id) => door.answer(door.board.repository_list(&door.actor, id).await)?,
+        None => Vec::new(),
+    };
     Ok(SettingsView {
         tokens,
         workspaces: workspaces.into_iter().map(named).collect(),
@@ -52,6 +67,9 @@ pub async fn settings_open() -> Result<SettingsView, AppError> {
         servers: door.answer(door.board.mcp_config_list(&door.actor).await)?,
         executor_profiles: door
             .answer(door.board.executor_profile_list(&door.actor, None).await)?,
+        repositories_of,
+        repositories,
+        providers: door.answer(door.board.provider_list(&door.actor))?,
         prompts: door.answer(door.board.saved_prompt_list(&door.actor).await)?,
         operators: door.answer(door.board.operator_list(&door.actor).await)?,
     })

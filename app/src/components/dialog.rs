@@ -103,7 +103,8 @@ pub fn Dialog(
             // The heading is made when the dialog opens, in the browser; its id could not be known to the server.
             aria-label=move || title.with_value(TextProp::get)
             on:keydown=move |event| {
-                if event.key() == "Escape" {
+                // One that a dialog within this one has taken is not for this one too.
+                if event.key() == "Escape" && !event.default_prevented() {
                     event.prevent_default();
                     if asking.get_untracked() { asking.set(false) } else { close.run(()) }
                 }

@@ -3,6 +3,7 @@
 //! Parents come newest first, parts in the order they were made. A task whose parent is not in the list is a root, and so is one
 //! whose line of parents runs in a circle: no task is ever lost from sight.
 
+use super::request_mark::Requests;
 use super::task_mark::{Facts, TaskMark, mark};
 use crate::order::by_rank;
 use domain::ids::{StepId, TaskId};
@@ -23,6 +24,10 @@ pub struct TaskNode {
     pub mark: TaskMark,
     /// Works alone.
     pub autopilot: bool,
+    /// The requests that it cares for.
+    pub requests: Option<Requests>,
+    /// The last part of the name of the repository that it is about first.
+    pub repository: Option<String>,
     /// Prompts that wait.
     pub queued: usize,
     /// Its place in the line for a step that is full, from 1.
@@ -43,6 +48,11 @@ impl TaskNode {
             title: task.title.clone(),
             mark: mark(Facts::of(task, last_step)),
             autopilot: task.autopilot,
+            requests: Requests::of(&task.prs),
+            repository: task.repositories.first().map(|repository| {
+                let name = repository.name.as_str();
+                name.rsplit('/').next().unwrap_or(name).to_owned()
+            }),
             queued: usize::try_from(task.queued_prompt_count).unwrap_or(0),
             place_in_line,
             updated_at: task.updated_at,
@@ -158,6 +168,8 @@ mod tests {
             title: String::new(),
             mark: TaskMark::Backlog,
             autopilot: false,
+            requests: None,
+            repository: None,
             queued: 0,
             place_in_line: None,
             updated_at: Timestamp::from_millis(at),

@@ -22,6 +22,8 @@ pub mod parent_wait;
 pub mod permission_card;
 mod placement;
 pub mod question_card;
+pub mod repository_places;
+pub mod request_mark;
 pub mod run_status;
 pub mod segments;
 pub mod state_icon;

@@ -6,7 +6,8 @@ use leptos::prelude::*;
 #[component]
 pub fn Switch(
     /// Id of the element.
-    id: &'static str,
+    #[prop(into)]
+    id: String,
     /// Its name.
     #[prop(into)]
     label: TextProp,
@@ -15,6 +16,12 @@ pub fn Switch(
     described_by: Option<String>,
     /// Its state.
     on: RwSignal<bool>,
+    /// Hears what was switched to, for a switch that does something by itself.
+    #[prop(optional)]
+    on_switch: Option<Callback<bool>>,
+    /// For tests.
+    #[prop(optional)]
+    test_id: Option<&'static str>,
 ) -> impl IntoView {
     view! {
         <button
@@ -22,10 +29,16 @@ pub fn Switch(
             role="switch"
             id=id
             class="switch"
+            data-testid=test_id
             aria-checked=move || on.get().to_string()
             aria-label=move || label.get()
             aria-describedby=described_by
-            on:click=move |_| on.update(|on| *on = !*on)
+            on:click=move |_| {
+                on.update(|on| *on = !*on);
+                if let Some(on_switch) = on_switch {
+                    on_switch.run(on.get_untracked());
+                }
+            }
         >
             <span class="switch-knob"></span>
         </button>

@@ -4,6 +4,7 @@ use super::autopilot::AutopilotIcon;
 use super::glyph::Glyph;
 use super::icon::Icon;
 use super::moment::{Elapsed, RelativeTime};
+use super::request_mark::{Requests, RequestsIcon};
 use super::state_icon::StateIcon;
 use super::task_mark::TaskMark;
 use crate::i18n::{plural, t, use_locale};
@@ -43,6 +44,13 @@ pub fn TaskCard(
     let error = Memo::new(move |_| task.with(|task| task.error_message.clone()));
     let blocked = Memo::new(move |_| task.with(|task| task.blocked_reason.clone()));
     let halted = Memo::new(move |_| task.with(|task| task.workflow_notice.clone()));
+    let repository = Memo::new(move |_| {
+        task.with(|task| {
+            let first = task.repositories.first()?;
+            Some((first.name.clone(), task.repositories.len() - 1))
+        })
+    });
+    let requests = Memo::new(move |_| task.with(|task| Requests::of(&task.prs)));
     let queued = Memo::new(move |_| {
         task.with(|task| usize::try_from(task.queued_prompt_count).unwrap_or(0))
     });
@@ -78,6 +86,22 @@ pub fn TaskCard(
                         }
                     })
             }}
+            {move || {
+                repository
+                    .get()
+                    .map(|(name, more)| {
+                        view! {
+                            <p class="flex items-center gap-1 text-12 text-muted" data-testid="task-repository">
+                                <Icon glyph=Glyph::FolderGit2 class="w-3 h-3 shrink-0"/>
+                                <span class="truncate">{name}</span>
+                                {(more > 0).then(|| view! { <span class="shrink-0">"+" {more}</span> })}
+                            </p>
+                        }
+                    })
+            }}
+            <Show when=move || requests.with(Option::is_some)>
+                <p class="flex text-12 text-muted"><RequestsIcon requests written=true/></p>
+            </Show>
             {move || error.get().map(|error| view! { <p class="text-12 text-failed line-clamp-2">{error}</p> })}
             {move || {
                 blocked

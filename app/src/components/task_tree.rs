@@ -9,6 +9,7 @@ use super::forest::{Forest, TaskNode};
 use super::glyph::Glyph;
 use super::icon::Icon;
 use super::moment::RelativeTime;
+use super::request_mark::RequestsIcon;
 use super::state_icon::StateIcon;
 use super::task_mark::TaskMark;
 use crate::i18n::{plural, t, use_locale};
@@ -145,6 +146,20 @@ fn twig(tree: Tree, id: TaskId) -> impl IntoView {
         tree.forest
             .with(|forest| forest.node(id).map(|node| node.updated_at))
     });
+    let requests = Memo::new(move |_| {
+        tree.forest
+            .with(|forest| forest.node(id).and_then(|node| node.requests.clone()))
+    });
+    let repository = Memo::new(move |_| {
+        tree.forest
+            .with(|forest| forest.node(id).and_then(|node| node.repository.clone()))
+    });
+    // What is cut or only an icon, for whoever points at the row.
+    let whole = move || {
+        let requests = requests.with(|requests| requests.as_ref().map(|some| some.words(locale)));
+        let parts = [Some(title.get()), requests, repository.get()];
+        parts.into_iter().flatten().collect::<Vec<_>>().join(" · ")
+    };
     let has_parts = Memo::new(move |_| {
         tree.forest
             .with(|forest| !forest.parts(Some(id)).is_empty())
@@ -179,7 +194,7 @@ fn twig(tree: Tree, id: TaskId) -> impl IntoView {
                 <a
                     class="task-row-link"
                     href=paths::task(id)
-                    title=title
+                    title=whole
                     aria-current=move || (tree.current.get() == Some(id)).then_some("page")
                     tabindex=move || tree.stop.get().map(|stop| if stop == id { "0" } else { "-1" })
                     on:focus=move |_| tree.stop.set(Some(id))
@@ -188,6 +203,7 @@ fn twig(tree: Tree, id: TaskId) -> impl IntoView {
                     <span class="truncate">{title}</span>
                 </a>
                 {autopilot.then(|| view! { <AutopilotIcon/> })}
+                <RequestsIcon requests/>
                 <Show when=move || place.get().is_some()>
                     <span class="task-row-count" data-testid="sidebar-task-wip-queue">
                         <span aria-hidden="true">"#" {move || place.get().unwrap_or_default()}</span>
@@ -205,6 +221,13 @@ fn twig(tree: Tree, id: TaskId) -> impl IntoView {
                 <span class="shrink-0 text-12 text-muted">
                     {move || changed.get().map(|at| view! { <RelativeTime at/> })}
                 </span>
+                {move || {
+                    repository
+                        .get()
+                        .map(|name| {
+                            view! { <span class="task-row-repository" data-testid="sidebar-task-repository">{name}</span> }
+                        })
+                }}
             </div>
             <Show when=move || is_open.get()>{branch(tree, Some(id))}</Show>
         </li>

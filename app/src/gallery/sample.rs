@@ -1,14 +1,17 @@
 //! Made-up data. Ids are fixed, so that server and browser agree on them.
 
 use crate::components::forest::TaskNode;
+use crate::components::request_mark::Requests;
 use crate::components::task_mark::TaskMark;
+use domain::change_request::{Checks, Mergeable, RequestState, TaskRequest};
 use domain::clarification::ClarificationStatus;
 use domain::ids::{
-    ClarificationId, MessageId, PermissionId, QuestionId, SessionId, StepId, TaskId, WorkflowId,
-    WorkspaceId,
+    ClarificationId, MessageId, PermissionId, QuestionId, RepositoryId, SessionId, StepId, TaskId,
+    WorkflowId, WorkspaceId,
 };
 use domain::permission::PermissionOption;
 use domain::question::{Question, QuestionOption, QuestionStatus};
+use domain::repository::{Provider, TaskRepository};
 use domain::task::{Origin, Purpose, TaskState, TitleMode};
 use domain::time::Timestamp;
 use domain::view::{ClarificationView, ParentQuestionView, PermissionView, Revision, TaskView};
@@ -49,10 +52,41 @@ pub(super) fn node(
         title: title.to_owned(),
         mark,
         autopilot,
+        requests: Requests::of(&requests(n)),
+        repository: (n < 4).then(|| "flightdeck".to_owned()),
         queued,
         place_in_line: (n == 13).then_some(2),
         updated_at: minutes_ago(i64::from(n * n)),
         created_at: Timestamp::from_millis(1_790_000_000_000 - i64::from(n)),
+    }
+}
+
+/// The requests of some of the tasks, each of which stands otherwise.
+fn requests(n: u32) -> Vec<TaskRequest> {
+    let request = |number, state, checks, mergeable| TaskRequest {
+        repository_id: fixed::<RepositoryId>(1),
+        provider: Provider::Github,
+        number,
+        title: Some("Lock the migration".to_owned()),
+        url: None,
+        state: Some(state),
+        checks: Some(checks),
+        mergeable: Some(mergeable),
+    };
+    let ready = request(7, RequestState::Open, Checks::Passed, Mergeable::Ready);
+    match n {
+        1 => vec![
+            request(8, RequestState::Open, Checks::Failed, Mergeable::NotYet),
+            ready,
+        ],
+        2 => vec![ready],
+        3 => vec![request(
+            9,
+            RequestState::Merged,
+            Checks::Passed,
+            Mergeable::NotYet,
+        )],
+        _ => Vec::new(),
     }
 }
 
@@ -196,8 +230,23 @@ pub(super) fn view(node: &TaskNode) -> TaskView {
         error_message: (node.mark == TaskMark::Failed)
             .then(|| "The agent could not be started: no such file: claude-agent-acp".to_owned()),
         turn_started_at: (node.mark == TaskMark::Running).then_some(node.updated_at),
-        repositories: Vec::new(),
-        prs: Vec::new(),
+        repositories: node
+            .repository
+            .iter()
+            .map(|name| TaskRepository {
+                id: fixed(1),
+                name: format!("owner/{name}"),
+                local_path: None,
+                provider: Provider::Github,
+                host: Some("github.com".to_owned()),
+                project_path: Some(format!("owner/{name}")),
+                default_branch: None,
+            })
+            .collect(),
+        prs: (1..=3)
+            .find(|n| task_id(*n) == node.id)
+            .map(requests)
+            .unwrap_or_default(),
     }
 }
 

@@ -9,7 +9,7 @@ use crate::reach::reachable;
 use crate::transition::{Work, load_task};
 use crate::{Actor, Board, BoardError, Result};
 use domain::change_request::{
-    ChangeRequest, ChangeRequestView, MAX_REQUESTS, News, Observed, UpdateAutomation, apply,
+    ChangeRequest, ChangeRequestView, MAX_REQUESTS, News, Observed, Seen, UpdateAutomation, apply,
     follow, tell, told_at_once,
 };
 use domain::error::{ErrorCode, Refusal};
@@ -63,7 +63,7 @@ impl Board {
     }
 
     /// Changes what is done about requests by itself; answers those of the task. An agent says it of its own task. A request that is
-    /// named is one that the task cares for from then on.
+    /// named is one that the task cares for from then on. Whatever is said of a request that rests has it looked at once.
     ///
     /// Refused: a repository that the task is not about or that no provider keeps, and a change of nothing.
     pub async fn change_request_automate(
@@ -187,9 +187,10 @@ impl Board {
         };
         let is_new = request.problem.as_deref() != Some(problem);
         request.problem = Some(problem.to_owned());
-        // Switched off, or over, meanwhile: nobody looks again.
+        // Nothing is switched on, or it is over meanwhile: nobody looks again.
         request.next_look_at = request
             .next_look_at
+            .filter(|_| request.automation.is_on())
             .map(|usual| again.map_or(usual, |again| again.max(usual)));
         store::change_requests::set_seen(&mut work.tx, &request).await?;
         if is_new {
@@ -235,8 +236,10 @@ impl Board {
         }
         let shows_new = request.problem != untold
             || request.seen.as_ref().is_none_or(|before| {
-                (&before.title, &before.url, before.state, before.checks)
-                    != (&seen.title, &seen.url, seen.state, seen.checks)
+                Seen {
+                    at: seen.at,
+                    ..before.clone()
+                } != seen
             });
         let merge = request.automation.auto_merge_enabled
             && observed.is_ready()
@@ -349,12 +352,14 @@ impl Work {
         change: &UpdateAutomation,
     ) -> Result<bool> {
         let mut changed = apply(request, change)?;
-        let rests = request.next_look_at.is_none() && changed.automation.is_on();
+        // Looked at at once, also one that was over, since it may have been opened again, and one about which nothing is switched on,
+        // so that its state shows; but not because the last thing was switched off.
+        let looks = changed.automation.is_on() || !request.automation.is_on();
+        let rests = request.next_look_at.is_none() && looks;
         if changed == *request && !rests {
             return Ok(false);
         }
-        // Looked at at once, also one that was over: it may have been opened again.
-        changed.next_look_at = changed.automation.is_on().then_some(self.now);
+        changed.next_look_at = looks.then_some(self.now);
         changed.updated_at = self.now;
         store::change_requests::set_automation(&mut self.tx, &changed).await?;
         Ok(true)
@@ -386,7 +391,7 @@ impl Work {
         &mut self,
         task: &Task,
         request: &ChangeRequest,
-        seen: &domain::change_request::Seen,
+        seen: &Seen,
         news: &[News],
     ) -> Result<()> {
         let repository = store::repositories::find(&mut self.tx, request.repository_id)

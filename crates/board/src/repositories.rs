@@ -13,8 +13,9 @@ use domain::event::{EventKind, NewEvent};
 use domain::ids::{RepositoryId, TaskId, WorkspaceId};
 use domain::params::CreateTask;
 use domain::repository::{
-    AttachRepository, CreateRepository, MAX_ATTACHED, MAX_REPOSITORIES, Named, Provider,
-    Repository, UpdateRepository, change, check_folder, make, named, read_url,
+    AttachRepository, CreateRepository, KnownHost, MAX_ATTACHED, MAX_REPOSITORIES, MAX_USES, Named,
+    Provider, Repository, RepositoryUse, UpdateRepository, change, check_folder, make, named,
+    read_url,
 };
 use domain::task::Task;
 use domain::view::TaskView;
@@ -32,6 +33,20 @@ impl Board {
         Ok(store::repositories::list(&mut db, workspace).await?)
     }
 
+    /// The servers of providers that are reached, and whether there is a token for each; never the token.
+    pub fn provider_list(&self, actor: &Actor) -> Result<Vec<KnownHost>> {
+        actor.require_operator()?;
+        Ok(self.settings.provider_hosts.clone())
+    }
+
+    /// The tasks that stand in the way of removing a repository.
+    pub async fn repository_uses(&self, actor: &Actor, id: RepositoryId) -> Result<RepositoryUse> {
+        actor.require_operator()?;
+        let mut db = self.snapshot().await?;
+        known(&mut db, id).await?;
+        Ok(store::repositories::uses(&mut db, id, MAX_USES).await?)
+    }
+
     /// Adds a repository to a workspace. Refused when one of its place or of its folder is there.
     pub async fn repository_create(
         &self,
@@ -42,8 +57,7 @@ impl Board {
         actor.require_operator()?;
         let mut work = self.begin().await?;
         configures(&mut work.tx, actor, Some(workspace)).await?;
-        let repository = make(workspace, params, &self.settings.provider_hosts, work.now)?;
-        work.add_repository(&repository).await?;
+        let repository = work.make_repository(workspace, params).await?;
         work.commit().await?;
         Ok(repository)
     }
@@ -86,8 +100,8 @@ impl Board {
         work.commit().await
     }
 
-    /// Makes a task be about a repository of its workspace; one that is named by an address is made there when it is not known.
-    /// Saying it again changes nothing. The folder that agents work in stays.
+    /// Makes a task be about a repository of its workspace; one that is named by an address or a folder is made there when it is not
+    /// known. Saying it again changes nothing. The folder that agents work in stays.
     pub async fn repository_attach(
         &self,
         actor: &Actor,
@@ -98,13 +112,27 @@ impl Board {
         let mut work = self.begin().await?;
         let task = load_task(&mut work.tx, task).await?;
         crate::prompts::check_open(&task)?;
-        let named = named(params.repository_id, None, params.repository_url.as_deref())?;
+        let named = named(
+            params.repository_id,
+            params.local_path.as_deref(),
+            params.repository_url.as_deref(),
+        )?;
         let Some(named) = named else {
-            return Err(Refusal::validation("give repository_id or repository_url").into());
+            return Err(Refusal::validation(
+                "give one of repository_id, repository_url and local_path",
+            )
+            .into());
         };
-        let repository = work.named_repository(task.workspace_id, named).await?;
-        let Some(repository) = repository else {
-            return Err(Refusal::not_found("repository").into());
+        let repository = match work.named_repository(task.workspace_id, named).await? {
+            Some(found) => found,
+            // A folder that no repository of the workspace is in yet.
+            None => {
+                let there = CreateRepository {
+                    local_path: params.local_path.clone(),
+                    ..CreateRepository::default()
+                };
+                work.make_repository(task.workspace_id, &there).await?
+            }
         };
         let before = store::repositories::of_task(&mut work.tx, task.id).await?;
         if before.len() >= MAX_ATTACHED && before.iter().all(|known| known.id != repository.id) {
@@ -200,26 +228,30 @@ impl Work {
                     repository_url: Some(url),
                     ..CreateRepository::default()
                 };
-                let hosts = &self.settings.provider_hosts;
-                let repository = make(workspace, &params, hosts, self.now)?;
-                self.add_repository(&repository).await?;
-                Ok(Some(repository))
+                Ok(Some(self.make_repository(workspace, &params).await?))
             }
         }
     }
 
-    async fn add_repository(&mut self, repository: &Repository) -> Result<()> {
-        let known = store::repositories::list(&mut self.tx, repository.workspace_id).await?;
+    async fn make_repository(
+        &mut self,
+        workspace: WorkspaceId,
+        params: &CreateRepository,
+    ) -> Result<Repository> {
+        let hosts = &self.settings.provider_hosts;
+        let repository = make(workspace, params, hosts, self.now)?;
+        let known = store::repositories::list(&mut self.tx, workspace).await?;
         if known.len() >= MAX_REPOSITORIES {
             return Err(Refusal::conflict(format!(
                 "a workspace has at most {MAX_REPOSITORIES} repositories: remove some that are no longer used"
             ))
             .into());
         }
-        store::repositories::insert(&mut self.tx, repository)
+        store::repositories::insert(&mut self.tx, &repository)
             .await
             .map_err(taken)?;
-        self.repositories_event(repository.workspace_id).await
+        self.repositories_event(workspace).await?;
+        Ok(repository)
     }
 
     async fn repositories_event(&mut self, workspace: WorkspaceId) -> Result<()> {

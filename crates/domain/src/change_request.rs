@@ -51,6 +51,18 @@ words! {
     }
 }
 
+words! {
+    /// Whether the provider could merge a request as it is.
+    Mergeable("mergeable") {
+        /// Nothing stands in the way.
+        Ready = "ready",
+        /// Its branch and the one it is for changed the same.
+        Conflict = "conflict",
+        /// Something else stands in the way, or the provider has not found out yet.
+        NotYet = "not_yet",
+    }
+}
+
 /// What is done about a request by itself.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Automation {
@@ -132,6 +144,8 @@ pub struct Seen {
     pub state: RequestState,
     /// How its checks stand.
     pub checks: Checks,
+    /// Whether it could be merged.
+    pub mergeable: Mergeable,
     /// When that was.
     pub at: Timestamp,
 }
@@ -189,6 +203,8 @@ pub struct ChangeRequestView {
     pub state: Option<RequestState>,
     /// Nothing before the first look.
     pub checks: Option<Checks>,
+    /// Nothing before the first look.
+    pub mergeable: Option<Mergeable>,
     /// When the provider was asked last.
     pub seen_at: Option<Timestamp>,
     /// See [`ChangeRequest`].
@@ -210,6 +226,7 @@ impl ChangeRequestView {
             auto_fix_prompt_override: request.auto_fix_prompt_override,
             state: seen.as_ref().map(|seen| seen.state),
             checks: seen.as_ref().map(|seen| seen.checks),
+            mergeable: seen.as_ref().map(|seen| seen.mergeable),
             seen_at: seen.as_ref().map(|seen| seen.at),
             url: seen.as_ref().map(|seen| seen.url.clone()),
             title: seen.map(|seen| seen.title),
@@ -235,6 +252,78 @@ pub struct TaskRequest {
     pub state: Option<RequestState>,
     /// Nothing before the first look.
     pub checks: Option<Checks>,
+    /// Nothing before the first look.
+    pub mergeable: Option<Mergeable>,
+}
+
+/// What a request is called beside its title: `#7`, `!7`.
+#[must_use]
+pub fn short_name(provider: Provider, number: i64) -> String {
+    match provider {
+        Provider::Gitlab => format!("!{number}"),
+        Provider::Github | Provider::Unknown => format!("#{number}"),
+    }
+}
+
+/// Why words name no request of a repository.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum NotNamed {
+    /// They are neither a number nor the address of a request.
+    Unreadable,
+    /// They are the address of a request of another repository.
+    Elsewhere,
+}
+
+/// The number of the request that somebody names: `7`, `#7`, `!7`, or its address, which must be one in this repository.
+pub fn read_name(
+    text: &str,
+    host: Option<&str>,
+    project_path: Option<&str>,
+) -> Result<i64, NotNamed> {
+    let text = text.trim();
+    let number = |digits: &str| match digits.parse::<i64>() {
+        Ok(number) if number > 0 && digits.bytes().all(|byte| byte.is_ascii_digit()) => Ok(number),
+        Ok(_) | Err(_) => Err(NotNamed::Unreadable),
+    };
+    let Some((scheme, address)) = text.split_once("://") else {
+        return number(text.strip_prefix(['#', '!']).unwrap_or(text));
+    };
+    if !is_page(&format!("{scheme}://")) {
+        return Err(NotNamed::Unreadable);
+    }
+    let address = address.split(['?', '#']).next().unwrap_or(address);
+    let parts: Vec<&str> = address.split('/').collect();
+    let named = parts.iter().zip(parts.iter().skip(1)).position(|pair| {
+        matches!(*pair.0, "pull" | "pulls" | "merge_requests") && number(pair.1).is_ok()
+    });
+    let (Some(at), Some(server)) = (named, parts.first()) else {
+        return Err(NotNamed::Unreadable);
+    };
+    let path: Vec<&str> = parts
+        .get(1..at)
+        .unwrap_or_default()
+        .iter()
+        .copied()
+        .filter(|part| *part != "-")
+        .collect();
+    let is_here = |known: Option<&str>, said: &str| {
+        known.is_some_and(|known| known.eq_ignore_ascii_case(said))
+    };
+    if !is_here(host, server) || !is_here(project_path, &path.join("/")) {
+        return Err(NotNamed::Elsewhere);
+    }
+    parts
+        .get(at + 1)
+        .map_or(Err(NotNamed::Unreadable), |digits| number(digits))
+}
+
+/// An address that may become a link.
+fn is_page(url: &str) -> bool {
+    let begins = |scheme: &str| {
+        url.get(..scheme.len())
+            .is_some_and(|start| start.eq_ignore_ascii_case(scheme))
+    };
+    begins("https://") || begins("http://")
 }
 
 /// Applies a change; answers what is to be kept.
@@ -285,17 +374,6 @@ pub struct Remark {
     pub place: Option<String>,
 }
 
-/// Whether the provider could merge a request as it is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Mergeable {
-    /// Nothing stands in the way.
-    Ready,
-    /// Its branch and the one it is for changed the same.
-    Conflict,
-    /// Something else stands in the way, or the provider has not found out yet.
-    NotYet,
-}
-
 /// A request as its provider shows it now.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Observed {
@@ -326,13 +404,14 @@ impl Observed {
         Seen {
             title: cut(&self.title, MAX_TITLE),
             // What is no address of a page must not become a link.
-            url: if self.url.starts_with("https://") || self.url.starts_with("http://") {
+            url: if is_page(&self.url) {
                 cut(&self.url, MAX_URL)
             } else {
                 String::new()
             },
             state: self.state,
             checks: self.checks,
+            mergeable: self.mergeable,
             at,
         }
     }
@@ -557,6 +636,42 @@ mod tests {
             .into_iter()
             .map(|news| news.subject)
             .collect()
+    }
+
+    #[test]
+    fn a_request_is_named_by_its_number_or_its_address_in_the_repository() {
+        let here = |text: &str| read_name(text, Some("github.com"), Some("a/b"));
+        for text in [
+            "7",
+            " #7 ",
+            "!7",
+            "https://github.com/a/b/pull/7",
+            "HTTPS://GitHub.com/A/B/pull/7/files?w=1#diff",
+        ] {
+            assert_eq!(here(text), Ok(7), "{text}");
+        }
+        for text in [
+            "",
+            "0",
+            "-7",
+            "+7",
+            "seven",
+            "#",
+            "https://github.com/a/b",
+            "ftp://github.com/a/b/pull/7",
+            "a/b/pull/7",
+        ] {
+            assert_eq!(here(text), Err(NotNamed::Unreadable), "{text}");
+        }
+        for text in [
+            "https://github.com/a/c/pull/7",
+            "https://ghe.example/a/b/pull/7",
+        ] {
+            assert_eq!(here(text), Err(NotNamed::Elsewhere), "{text}");
+        }
+        let merge = "https://gitlab.com/g/s/p/-/merge_requests/3";
+        assert_eq!(read_name(merge, Some("gitlab.com"), Some("g/s/p")), Ok(3));
+        assert_eq!(read_name(merge, None, None), Err(NotNamed::Elsewhere));
     }
 
     #[test]

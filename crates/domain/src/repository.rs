@@ -4,7 +4,7 @@
 //! fetches nothing from there. Which provider keeps it decides about the tools of the sessions on its tasks.
 
 use crate::error::Refusal;
-use crate::ids::{RepositoryId, WorkspaceId};
+use crate::ids::{RepositoryId, TaskId, WorkspaceId};
 use crate::name;
 use crate::params::double_option;
 use crate::question::check_length;
@@ -19,6 +19,8 @@ const MAX_PLACE: usize = 1_000;
 pub const MAX_REPOSITORIES: usize = 1_000;
 /// Most repositories of a task.
 pub const MAX_ATTACHED: usize = 20;
+/// So many of the tasks that are about a repository are named.
+pub const MAX_USES: i64 = 10;
 
 words! {
     /// Who keeps a repository for others.
@@ -49,6 +51,26 @@ impl Provider {
         match self {
             Self::Unknown => None,
             Self::Github | Self::Gitlab => Some(self.as_str()),
+        }
+    }
+
+    /// The variable of the server's environment that holds the token.
+    #[must_use]
+    pub const fn token_variable(self) -> Option<&'static str> {
+        match self {
+            Self::Unknown => None,
+            Self::Github => Some("GITHUB_TOKEN"),
+            Self::Gitlab => Some("GITLAB_TOKEN"),
+        }
+    }
+
+    /// The variable of the server's environment that holds the address of the provider's API.
+    #[must_use]
+    pub const fn base_variable(self) -> Option<&'static str> {
+        match self {
+            Self::Unknown => None,
+            Self::Github => Some("GITHUB_API_BASE"),
+            Self::Gitlab => Some("GITLAB_API_BASE"),
         }
     }
 }
@@ -97,6 +119,20 @@ pub struct TaskRepository {
     pub default_branch: Option<String>,
 }
 
+impl From<Repository> for TaskRepository {
+    fn from(repository: Repository) -> Self {
+        Self {
+            id: repository.id,
+            name: repository.name,
+            local_path: repository.local_path,
+            provider: repository.provider,
+            host: repository.host,
+            project_path: repository.project_path,
+            default_branch: repository.default_branch,
+        }
+    }
+}
+
 /// Makes a repository of a workspace: where it is must be said in one way.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
@@ -139,6 +175,26 @@ pub struct AttachRepository {
     pub repository_id: Option<RepositoryId>,
     /// By its address; it is made in the workspace when it is not there.
     pub repository_url: Option<String>,
+    /// By its folder on this machine; it is made in the workspace when it is not there.
+    pub local_path: Option<String>,
+}
+
+/// The tasks on the board that are about a repository.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RepositoryUse {
+    /// How many there are.
+    pub total: i64,
+    /// The newest of them, at most [`MAX_USES`].
+    pub tasks: Vec<NamedTask>,
+}
+
+/// A task by its title.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct NamedTask {
+    /// Its id.
+    pub id: TaskId,
+    /// Its title.
+    pub title: String,
 }
 
 /// Where a repository is with its provider.
@@ -152,13 +208,44 @@ pub struct Place {
     pub project_path: String,
 }
 
-/// A server of a provider beside the usual one.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// A server of a provider that is reached.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct KnownHost {
     /// As in addresses, in lower case.
     pub host: String,
     /// Whose it is.
     pub provider: Provider,
+    /// Whether there is a token to be shown to it.
+    pub has_token: bool,
+}
+
+/// Whether the requests of a repository can be looked at.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Reach {
+    /// They can.
+    Reached,
+    /// They could, with a token for its provider.
+    NoToken,
+    /// It is at another server of its provider than the one that is reached, which is this one.
+    Elsewhere(String),
+    /// No provider keeps it.
+    Nobody,
+}
+
+/// How a repository of this provider at this server is reached. A token is shown to the server it was set for, and to no other that a
+/// repository names.
+#[must_use]
+pub fn reach(provider: Provider, host: Option<&str>, hosts: &[KnownHost]) -> Reach {
+    let Some(known) = hosts.iter().find(|known| known.provider == provider) else {
+        return Reach::Nobody;
+    };
+    if host != Some(known.host.as_str()) {
+        Reach::Elsewhere(known.host.clone())
+    } else if known.has_token {
+        Reach::Reached
+    } else {
+        Reach::NoToken
+    }
 }
 
 /// The places that somebody may name a repository by in the creation of a task: at most one.
@@ -517,7 +604,22 @@ mod tests {
         vec![KnownHost {
             host: "git.example.com:8443".to_owned(),
             provider: Provider::Gitlab,
+            has_token: true,
         }]
+    }
+
+    #[test]
+    fn a_repository_is_reached_at_the_server_that_the_token_is_for() {
+        let at = |provider, host| reach(provider, host, &own());
+        let (here, other) = (Some("git.example.com:8443"), Some("gitlab.com"));
+        assert_eq!(at(Provider::Gitlab, here), Reach::Reached);
+        let reached = "git.example.com:8443".to_owned();
+        assert_eq!(at(Provider::Gitlab, other), Reach::Elsewhere(reached));
+        assert_eq!(at(Provider::Github, here), Reach::Nobody);
+        assert_eq!(at(Provider::Unknown, None), Reach::Nobody);
+        let mut without = own();
+        without[0].has_token = false;
+        assert_eq!(reach(Provider::Gitlab, here, &without), Reach::NoToken);
     }
 
     #[test]

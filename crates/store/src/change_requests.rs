@@ -2,7 +2,7 @@
 
 use crate::row::{Columns, flag, opt_millis, opt_text, text};
 use crate::{Result, Snapshot, Tx};
-use domain::change_request::{Automation, ChangeRequest, Checks, RequestState, Seen};
+use domain::change_request::{Automation, ChangeRequest, Checks, Mergeable, RequestState, Seen};
 use domain::ids::{ChangeRequestId, RepositoryId, TaskId};
 use domain::time::Timestamp;
 use sqlx::AssertSqlSafe;
@@ -10,7 +10,7 @@ use sqlx::any::AnyRow;
 use std::collections::HashSet;
 
 const COLUMNS: &str = "id, task_id, repository_id, number, auto_fix_enabled, auto_merge_enabled, prompt_on_review_requested, \
-    prompt_on_merged, prompt_on_closed, auto_fix_prompt_override, title, url, state, checks, seen_at, problem, next_look_at, \
+    prompt_on_merged, prompt_on_closed, auto_fix_prompt_override, title, url, state, checks, mergeable, seen_at, problem, next_look_at, \
     created_at, updated_at";
 
 fn read(row: &AnyRow) -> Result<ChangeRequest> {
@@ -20,6 +20,7 @@ fn read(row: &AnyRow) -> Result<ChangeRequest> {
             url: row.text("url")?,
             state: row.word("state", RequestState::parse)?,
             checks: row.word("checks", Checks::parse)?,
+            mergeable: row.word("mergeable", Mergeable::parse)?,
             at,
         }),
         None => None,
@@ -95,13 +96,14 @@ pub async fn set_automation(tx: &mut Tx, request: &ChangeRequest) -> Result<()> 
 pub async fn set_seen(tx: &mut Tx, request: &ChangeRequest) -> Result<()> {
     let seen = request.seen.as_ref();
     sqlx::query(
-        "update change_requests set title = $1, url = $2, state = $3, checks = $4, seen_at = $5, problem = $6, \
-         next_look_at = $7 where id = $8",
+        "update change_requests set title = $1, url = $2, state = $3, checks = $4, mergeable = $5, seen_at = $6, problem = $7, \
+         next_look_at = $8 where id = $9",
     )
     .bind(seen.map(|seen| text(&seen.title)))
     .bind(seen.map(|seen| text(&seen.url)))
     .bind(seen.map(|seen| seen.state.as_str()))
     .bind(seen.map(|seen| seen.checks.as_str()))
+    .bind(seen.map(|seen| seen.mergeable.as_str()))
     .bind(opt_millis(seen.map(|seen| seen.at)))
     .bind(opt_text(request.problem.as_deref()))
     .bind(opt_millis(request.next_look_at))

@@ -130,6 +130,12 @@ const STEPS: &[(i64, &str, &str, &str)] = &[
         include_str!("../migrations/postgres/0020_executors.sql"),
     ),
     (
+        21,
+        "request_mergeable",
+        include_str!("../migrations/sqlite/0021_request_mergeable.sql"),
+        include_str!("../migrations/postgres/0021_request_mergeable.sql"),
+    ),
+    (
         22,
         "light_timelines",
         include_str!("../migrations/sqlite/0022_light_timelines.sql"),

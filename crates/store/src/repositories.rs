@@ -3,7 +3,7 @@
 use crate::row::{Columns, opt_text, text};
 use crate::{Result, Snapshot, Tx};
 use domain::ids::{RepositoryId, TaskId, WorkspaceId};
-use domain::repository::{Place, Provider, Repository};
+use domain::repository::{NamedTask, Place, Provider, Repository, RepositoryUse};
 use domain::time::Timestamp;
 use sqlx::AssertSqlSafe;
 use sqlx::any::AnyRow;
@@ -218,4 +218,30 @@ pub async fn tasks_on_board(db: &mut Snapshot, repository: RepositoryId) -> Resu
     .fetch_one(db.connection())
     .await?
     .int("number")
+}
+
+/// The tasks that are not archived and are about a repository: how many, and the newest of them.
+pub async fn uses(
+    db: &mut Snapshot,
+    repository: RepositoryId,
+    limit: i64,
+) -> Result<RepositoryUse> {
+    let total = tasks_on_board(db, repository).await?;
+    let tasks = sqlx::query(
+        "select t.id, t.title from task_repositories a join tasks t on t.id = a.task_id \
+         where a.repository_id = $1 and t.archived_at is null order by t.created_at desc, t.id limit $2",
+    )
+    .bind(repository.to_string())
+    .bind(limit)
+    .fetch_all(db.connection())
+    .await?
+    .iter()
+    .map(|row| {
+        Ok(NamedTask {
+            id: row.id("id")?,
+            title: row.text("title")?,
+        })
+    })
+    .collect::<Result<_>>()?;
+    Ok(RepositoryUse { total, tasks })
 }

@@ -3,7 +3,7 @@
 use crate::row::Columns;
 use crate::rows::places;
 use crate::{Result, Snapshot};
-use domain::change_request::{Checks, RequestState, TaskRequest};
+use domain::change_request::{Checks, Mergeable, RequestState, TaskRequest};
 use domain::dependency::{Predecessor, blocked_reason};
 use domain::executor::Executor;
 use domain::ids::{StepId, TaskId, WorkflowId, WorkspaceId};
@@ -291,7 +291,7 @@ async fn add_requests(
     limit: Option<i64>,
 ) -> Result<()> {
     let sql = format!(
-        "select q.task_id, q.repository_id, q.number, q.title, q.url, q.state, q.checks, r.provider \
+        "select q.task_id, q.repository_id, q.number, q.title, q.url, q.state, q.checks, q.mergeable, r.provider \
          from change_requests q join repositories r on r.id = q.repository_id \
          where q.task_id in {chosen} order by q.created_at, q.id"
     );
@@ -306,6 +306,7 @@ async fn add_requests(
             url: row.opt_text("url")?,
             state: row.opt_word("state", RequestState::parse)?,
             checks: row.opt_word("checks", Checks::parse)?,
+            mergeable: row.opt_word("mergeable", Mergeable::parse)?,
         };
         requests
             .entry(row.id("task_id")?)

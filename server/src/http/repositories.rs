@@ -8,7 +8,9 @@ use crate::state::AppState;
 use axum::Json;
 use axum::extract::State;
 use domain::ids::{RepositoryId, TaskId, WorkspaceId};
-use domain::repository::{AttachRepository, CreateRepository, Repository, UpdateRepository};
+use domain::repository::{
+    AttachRepository, CreateRepository, KnownHost, Repository, UpdateRepository,
+};
 use domain::view::TaskView;
 use http::StatusCode;
 use serde::Serialize;
@@ -22,6 +24,9 @@ pub(super) fn routes() -> Vec<Route> {
             .says("Add a repository to a workspace: by its address, by provider and path, or by its folder.")
             .takes::<CreateRepository>()
             .creates("Repository"),
+        Route::get("/providers", providers)
+            .says("The servers of GitHub and GitLab that are reached, and whether a token is set for each.")
+            .answers("ProviderList"),
         Route::patch("/repositories/{id}", update)
             .says("Change what a repository is called and where it is on this machine. Where it is with its provider stays.")
             .takes::<UpdateRepository>()
@@ -55,6 +60,25 @@ impl Wire for AttachRepository {
 struct RepositoryList {
     total: usize,
     repositories: Vec<Repository>,
+}
+
+#[derive(Serialize)]
+struct ProviderList {
+    total: usize,
+    providers: Vec<KnownHost>,
+}
+
+fn providers(
+    State(app): State<AppState>,
+    Caller(actor): Caller,
+) -> std::future::Ready<Reply<ProviderList>> {
+    let listed = app.board.provider_list(&actor).map(|providers| {
+        Json(ProviderList {
+            total: providers.len(),
+            providers,
+        })
+    });
+    std::future::ready(listed.map_err(ApiError::from))
 }
 
 async fn list(

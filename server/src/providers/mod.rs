@@ -23,12 +23,12 @@ pub use settings::{Account, ProviderSettings};
 pub use watcher::Watcher;
 
 use domain::change_request::Observed;
-use domain::repository::{Provider, Repository};
+use domain::repository::{KnownHost, Provider, Reach, Repository, reach};
 
 /// The providers that are set up.
 #[derive(Debug)]
 pub struct Providers {
-    settings: ProviderSettings,
+    hosts: Vec<KnownHost>,
     github: Github,
     gitlab: Gitlab,
 }
@@ -37,11 +37,11 @@ impl Providers {
     /// # Errors
     ///
     /// When a token cannot be used.
-    pub fn new(settings: ProviderSettings) -> Result<Self, ProviderError> {
+    pub fn new(settings: &ProviderSettings) -> Result<Self, ProviderError> {
         Ok(Self {
             github: Github::new(&settings.github)?,
             gitlab: Gitlab::new(&settings.gitlab)?,
-            settings,
+            hosts: settings.hosts(),
         })
     }
 
@@ -83,26 +83,22 @@ impl Providers {
         }
     }
 
-    /// Where the repository is with its provider. A token is shown to the server it was set for, and to no other that a repository
-    /// names.
+    /// Where the repository is with its provider, if that is reached.
     fn path<'a>(&self, repository: &'a Repository) -> Result<&'a str, ProviderError> {
-        let (Some(account), Some(path)) = (
-            self.settings.account(repository.provider),
-            repository.project_path.as_deref(),
-        ) else {
-            return Err(nobody());
-        };
-        let reached = account.host();
-        if repository.host.as_deref() != Some(reached.as_str()) {
-            let base = match repository.provider {
-                Provider::Gitlab => "GITLAB_API_BASE",
-                Provider::Github | Provider::Unknown => "GITHUB_API_BASE",
-            };
-            return Err(ProviderError::NotSetUp(format!(
-                "{base} reaches {reached}, and this repository is elsewhere"
-            )));
+        let provider = repository.provider;
+        match reach(provider, repository.host.as_deref(), &self.hosts) {
+            // Who asks without a token is told so there.
+            Reach::Reached | Reach::NoToken => {
+                repository.project_path.as_deref().ok_or_else(nobody)
+            }
+            Reach::Elsewhere(reached) => {
+                let base = provider.base_variable().unwrap_or_default();
+                Err(ProviderError::NotSetUp(format!(
+                    "{base} reaches {reached}, and this repository is elsewhere"
+                )))
+            }
+            Reach::Nobody => Err(nobody()),
         }
-        Ok(path)
     }
 }
 

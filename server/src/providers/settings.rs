@@ -61,27 +61,18 @@ impl ProviderSettings {
     /// Reads the variables that `variable` knows; empty ones are not set.
     #[must_use]
     pub fn read(variable: impl Fn(&str) -> Option<String>) -> Self {
-        let value = |name: &str| crate::environment::value(&variable, name);
-        let account = |base: &str, token: &str, usual: &str| Account {
-            base_url: value(base)
+        let value = |name: Option<&str>| crate::environment::value(&variable, name?);
+        let account = |provider: Provider, usual: &str| Account {
+            base_url: value(provider.base_variable())
                 .unwrap_or_else(|| usual.to_owned())
                 .trim_end_matches('/')
                 .to_owned(),
-            token: value(token),
+            token: value(provider.token_variable()),
         };
+        let (github, gitlab) = (Provider::Github, Provider::Gitlab);
         Self {
-            github: account("GITHUB_API_BASE", "GITHUB_TOKEN", GITHUB),
-            gitlab: account("GITLAB_API_BASE", "GITLAB_TOKEN", GITLAB),
-        }
-    }
-
-    /// How a provider is reached.
-    #[must_use]
-    pub const fn account(&self, provider: Provider) -> Option<&Account> {
-        match provider {
-            Provider::Unknown => None,
-            Provider::Github => Some(&self.github),
-            Provider::Gitlab => Some(&self.gitlab),
+            github: account(github, GITHUB),
+            gitlab: account(gitlab, GITLAB),
         }
     }
 
@@ -96,6 +87,7 @@ impl ProviderSettings {
         .map(|(account, provider)| KnownHost {
             host: account.host(),
             provider,
+            has_token: account.token.is_some(),
         })
         .collect()
     }
@@ -124,6 +116,8 @@ mod tests {
         assert_eq!(own.github.base_url, "https://GHE.example/api/v3");
         assert_eq!(own.github.token.as_deref(), Some("s3cret"));
         assert_eq!(own.gitlab, usual.gitlab);
+        let tokens: Vec<bool> = own.hosts().iter().map(|known| known.has_token).collect();
+        assert_eq!(tokens, [true, false]);
         assert!(!format!("{own:?}").contains("s3cret"));
     }
 }

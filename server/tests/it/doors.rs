@@ -49,6 +49,7 @@ const ROUTES: &[(&str, Access)] = &[
         "POST /api/v1/workspaces/{id}/repositories",
         Access::Operator,
     ),
+    ("GET /api/v1/providers", Access::Operator),
     ("PATCH /api/v1/repositories/{id}", Access::Operator),
     ("DELETE /api/v1/repositories/{id}", Access::Operator),
     ("POST /api/v1/tasks/{id}/repositories", Access::Operator),

@@ -296,8 +296,8 @@ async fn a_provider_that_asks_for_it_is_left_alone() {
 
 const PROJECT: &str = "/projects/g%2Fs%2Fp";
 
-#[tokio::test]
-async fn a_merge_request_is_read_with_its_jobs_and_open_discussions() {
+/// A merge request of which there is something of everything to be read.
+async fn gitlab() -> ProviderServer {
     let server = ProviderServer::start().await;
     let at = |rest: &str| format!("{PROJECT}{rest}");
     server.show("/user", json!({"id": 2, "username": "me"}));
@@ -335,6 +335,13 @@ async fn a_merge_request_is_read_with_its_jobs_and_open_discussions() {
             json!({"position": {"new_path": "src/a.rs", "new_line": 3}})
         )]),
     );
+    server
+}
+
+#[tokio::test]
+async fn a_merge_request_is_read_with_its_jobs_and_open_discussions() {
+    let server = gitlab().await;
+    let at = |rest: &str| format!("{PROJECT}{rest}");
     let client = Gitlab::new(&server.account()).unwrap();
     let observed = client.observe("g/s/p", 3, true).await.unwrap();
     assert_eq!(
@@ -396,6 +403,13 @@ fn watching(github: &ProviderServer) -> ProviderSettings {
     }
 }
 
+fn watching_gitlab(gitlab: &ProviderServer) -> ProviderSettings {
+    ProviderSettings {
+        gitlab: gitlab.account(),
+        ..ProviderSettings::default()
+    }
+}
+
 store::on_both_engines! {
     async fn an_agent_hears_of_its_pull_request_until_it_is_merged(db: TestDb) {
         let github = github().await;
@@ -453,12 +467,78 @@ store::on_both_engines! {
         assert_eq!(github.came(), [], "a request that is over is left alone");
     }
 
+    async fn an_agent_hears_of_its_merge_request_until_it_is_merged(db: TestDb) {
+        let gitlab = gitlab().await;
+        let app = TestApp::on_configured(&db, Variation::default(), |config| {
+            config.providers = watching_gitlab(&gitlab);
+            config.request_look_ms = 50;
+        })
+        .await;
+        let task = json!({"title": "Lock", "description": "Do it.", "repository_url": gitlab.repository("g/s/p.git")});
+        let task = app.task(task).await;
+        let repository = task["repositories"][0].clone();
+        assert_eq!((&repository["provider"], &repository["project_path"]), (&json!("gitlab"), &json!("g/s/p")));
+        let mut agent = Agent::launch(&app, id(&task["id"])).await;
+        agent.end_turn().await;
+        let client = agent.connect(&app).await;
+        let named = json!({"repository_id": repository["id"], "project_path": "g/s/p", "mr_iid": 3});
+        let mut said = named.clone();
+        for switch in ["auto_fix_enabled", "auto_merge_enabled", "prompt_on_review_requested", "prompt_on_merged"] {
+            said[switch] = json!(true);
+        }
+        let mut elsewhere = said.clone();
+        elsewhere["project_path"] = json!("g/other");
+        let refused = client.refused("update_task_mr_automation_kandev", elsewhere).await;
+        assert!(refused.contains("g/s/p"), "{refused}");
+        let shown = client.call("update_task_mr_automation_kandev", said).await;
+        assert_eq!((&shown["total"], &shown["requests"][0]["mr_iid"]), (&json!(1), &json!(3)));
+        let path = format!("/tasks/{}", agent.task);
+        app.until(&path, |task| task["prs"][0]["checks"] == "failed" && task["queued_prompt_count"] == 1).await;
+        let words = agent.next_turn().await;
+        for part in [
+            "Merge request !3 of g/s/p",
+            "A check failed: \"test\"",
+            "\"ada\" remarked at \"src/a.rs:3\": \"Why?\"",
+            "Your review of it is asked for.",
+        ] {
+            assert!(words.contains(part), "{words}");
+        }
+        assert!(!words.contains("flaky") && !words.contains(TOKEN), "{words}");
+        agent.end_turn().await;
+
+        // Another commit, which conflicts; then one that can be merged.
+        gitlab.show(&format!("{PROJECT}/merge_requests/3"), merge_request(3, "def", "conflict", "success"));
+        let conflict = app
+            .until(&path, |task| task["prs"][0]["mergeable"] == "conflict" && task["queued_prompt_count"] == 1)
+            .await;
+        assert_eq!(conflict["prs"][0]["checks"], "passed");
+        assert!(agent.next_turn().await.contains("It conflicts with the branch that it is for."));
+        agent.end_turn().await;
+        let mut quiet = named.clone();
+        quiet["prompt_on_review_requested"] = json!(false);
+        client.call("update_task_mr_automation_kandev", quiet).await;
+        gitlab.show(&format!("{PROJECT}/merge_requests/3"), merge_request(3, "ghi", "mergeable", "success"));
+        app.until(&path, |task| task["prs"][0]["state"] == "merged").await;
+        let told = app.until(&path, |task| task["queued_prompt_count"] == 1).await;
+        assert_eq!(told["prs"][0]["url"], "https://gitlab.example/g/s/p/-/merge_requests/3");
+        assert!(agent.next_turn().await.contains("It was merged."));
+        gitlab.came();
+        let shown = client.call("get_task_mr_automation_kandev", named).await;
+        assert_eq!((&shown["requests"][0]["state"], &shown["requests"][0]["problem"]), (&json!("merged"), &Value::Null));
+        drop(client);
+        app.stop().await;
+        assert_eq!(gitlab.came(), [], "a request that is over is left alone");
+    }
+
     async fn a_repository_elsewhere_is_shown_no_token_and_the_reason_is_said(db: TestDb) {
         let (github, elsewhere) = (github().await, ProviderServer::start().await);
         let app = TestApp::on_configured(&db, Variation::default(), |config| {
             config.providers = watching(&github);
         })
         .await;
+        let providers = app.get("/providers").await;
+        let tokens: Vec<&Value> = providers.json["providers"].as_array().unwrap().iter().map(|one| &one["has_token"]).collect();
+        assert_eq!((tokens, providers.json.to_string().contains(TOKEN)), (vec![&json!(true), &json!(false)], false));
         let workspace = app.get("/workspaces").await.json["workspaces"][0]["id"].clone();
         let made = json!({"repository_url": elsewhere.repository("a/b"), "provider": "github"});
         let path = format!("/workspaces/{}/repositories", workspace.as_str().unwrap());

@@ -1,11 +1,12 @@
 //! Which tools are listed, to whom, how they are described, and how a list changes.
 
-use crate::support::agent::Agent;
+use crate::support::agent::{Agent, NODE};
 use crate::support::client::Client;
 use crate::support::{TestApp, id, soon};
 use rmcp::model::{ServerNotification, SubscriptionFilter};
 use serde_json::{Value, json};
-use server::runtime::Tools;
+use server::runtime::{Runtime, RuntimeConfig, Tools};
+use std::sync::Arc;
 
 async fn titled(app: &TestApp) -> Agent {
     let task = app
@@ -208,6 +209,53 @@ async fn a_change_is_told_once_and_no_change_never() {
     // A further notice would have come before this answer does: both go the same way.
     client.tool_names().await;
     assert_eq!((client.changes(), second.changes()), (1, 1));
+}
+
+/// With the runtime at work on what follows from attaching: nobody calls the list by hand.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn attaching_a_repository_brings_its_providers_tools_to_a_live_agent() {
+    let app = TestApp::new().await;
+    let agent = Agent::resting(&app, "Lock").await;
+    let mut client = agent.connect(&app).await;
+    let automation = async |client: &Client| {
+        let names = client.tool_names().await;
+        let of_requests = names
+            .into_iter()
+            .filter(|name| name.ends_with("r_automation_kandev"));
+        of_requests.collect::<Vec<_>>()
+    };
+    assert!(automation(&client).await.is_empty());
+    let runtime = RuntimeConfig::new(
+        NODE,
+        app.url(server::mcp::PATH),
+        "no-guard",
+        app.data.path(),
+    );
+    let runtime = Runtime::start(app.board().clone(), runtime, Arc::new(app.mcp().clone()));
+    let attached = format!("/tasks/{}/repositories", agent.task);
+    let url = json!({"repository_url": "https://github.com/a/b"});
+    let task = app.post(&attached, url).await;
+    assert_eq!(task.json["repositories"][0]["provider"], "github");
+    client.told_of_changes(1).await;
+    assert_eq!(
+        automation(&client).await,
+        [
+            "get_task_pr_automation_kandev",
+            "update_task_pr_automation_kandev"
+        ]
+    );
+    // Another one of the same provider brings nothing, and taking both away is one more change.
+    let more = json!({"repository_url": "https://github.com/a/c"});
+    let task = app.post(&attached, more).await;
+    for repository in task.json["repositories"].as_array().unwrap() {
+        let repository = repository["id"].as_str().unwrap();
+        app.delete(&format!("{attached}/{repository}")).await;
+    }
+    client.told_of_changes(2).await;
+    assert!(automation(&client).await.is_empty());
+    runtime.stop().await;
+    client.tool_names().await;
+    assert_eq!(client.changes(), 2);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -1,4 +1,5 @@
-//! Settings: the tokens of outside clients, what agents are given and how they are run, what messages may name, and who may sign in.
+//! Settings: the tokens of outside clients, repositories, what agents are given and how they are run, what messages may name, and
+//! who may sign in.
 
 #![expect(
     unreachable_pub,
@@ -8,6 +9,7 @@
 mod executors;
 mod made;
 mod prompts;
+mod repositories;
 mod servers;
 mod snippets;
 mod tokens;
@@ -67,7 +69,13 @@ fn Settings(
         <PageTitle text=t!(locale, settings.title)/>
         <div class="flex flex-col gap-6 max-w-[48rem] mx-auto p-4" data-testid="settings">
             <h1 class="text-20">{t!(locale, settings.title)}</h1>
-            <tokens::Tokens tokens=settings.tokens workspaces=settings.workspaces/>
+            <tokens::Tokens tokens=settings.tokens workspaces=settings.workspaces.clone()/>
+            <repositories::Repositories
+                workspaces=settings.workspaces
+                first=settings.repositories_of
+                repositories=settings.repositories
+                providers=settings.providers
+            />
             <servers::McpServers profiles configs=settings.servers/>
             <executors::ExecutorProfiles profiles=settings.executor_profiles/>
             <prompts::SavedPrompts prompts=settings.prompts/>

@@ -6,18 +6,22 @@ use super::queue::{HeldNote, QueueChip, QueuePanel};
 use super::room::outgoing::say;
 use super::room::{Room, explain, must_resume};
 use super::sessions::SessionMenu;
+use super::side::{Paper, Side};
 use crate::api::questions::clarification_say;
 use crate::api::sessions::{session_cancel, session_resume};
 use crate::components::button::{Button, IconButton, Weight};
-use crate::components::chip::AutopilotChip;
+use crate::components::chip::{AutopilotChip, Chip, Tone};
 use crate::components::composer::Composer;
 use crate::components::glyph::Glyph;
 use crate::components::icon::Icon;
 use crate::components::parent_wait::ParentWait;
 use crate::components::question_card::QuestionCard;
+use crate::components::request_mark::{RequestMark, Requests};
 use crate::i18n::t;
 use crate::pages::asks::{AnswerPermission, AnswerQuestions, Settled};
 use crate::pages::workbench::use_workbench;
+use crate::prefs::use_preferences;
+use crate::viewport::Viewport;
 use domain::clarification::ClarificationAnswer;
 use domain::session::SessionState;
 use domain::view::{ClarificationView, PermissionView, SessionView, TaskPageView};
@@ -26,7 +30,11 @@ use leptos::task::spawn_local;
 
 /// All that stands under the transcript.
 #[component]
-pub(super) fn Dock(room: Room) -> impl IntoView {
+pub(super) fn Dock(
+    room: Room,
+    /// What stands beside the conversation.
+    side: Side,
+) -> impl IntoView {
     let session = room.session();
     let queue_open = RwSignal::new(false);
     view! {
@@ -34,7 +42,7 @@ pub(super) fn Dock(room: Room) -> impl IntoView {
             <Asks room/>
             <QueuePanel room session open=queue_open/>
             <FlowNotes room/>
-            <StatusRow room session queue_open/>
+            <StatusRow room side session queue_open/>
             <ComposerPlace room session/>
         </div>
     }
@@ -175,6 +183,7 @@ fn late_view(room: Room, bundle: ClarificationView) -> impl IntoView {
 #[component]
 fn StatusRow(
     room: Room,
+    side: Side,
     session: Memo<Option<SessionView>>,
     queue_open: RwSignal<bool>,
 ) -> impl IntoView {
@@ -186,12 +195,40 @@ fn StatusRow(
                 <AutopilotChip/>
             </Show>
             <DependencyChip room/>
+            <RequestsChip room side/>
             <QueueChip room open=queue_open/>
             <HeldNote room session/>
             <Activity session last=room.last_said locale/>
             <span class="flex-1"></span>
             <SessionMenu room session/>
         </div>
+    }
+}
+
+/// The requests that the task cares for; a press shows what is done about them.
+#[component]
+fn RequestsChip(room: Room, side: Side) -> impl IntoView {
+    let locale = room.locale;
+    let prefs = use_preferences();
+    let viewport: Viewport = expect_context();
+    let requests = room.part(|view: &TaskPageView| Requests::of(&view.task.prs));
+    let show = Callback::new(move |()| side.show(Paper::Repositories, viewport, prefs));
+    move || {
+        requests.get().map(|requests| {
+            let words = requests.words(locale);
+            let sentence = t!(locale, repository.chip, what = words.clone());
+            let tone = match requests.mark {
+                RequestMark::Failing | RequestMark::Conflict => Tone::Failed,
+                RequestMark::Pending
+                | RequestMark::Ready
+                | RequestMark::Open
+                | RequestMark::Unseen
+                | RequestMark::Merged
+                | RequestMark::Closed => Tone::Plain,
+            };
+            let glyph = requests.mark.glyph();
+            view! { <Chip tone glyph text=words sentence on_press=show test_id="requests-chip"/> }
+        })
     }
 }
 

@@ -20,6 +20,7 @@ mod plan;
 mod queue;
 mod record;
 mod related;
+mod repositories;
 mod room;
 mod session_dialogs;
 mod sessions;
@@ -192,7 +193,7 @@ fn Present(loaded: Loaded) -> impl IntoView {
                 <div class="task-main">
                     <Head room side/>
                     <ConversationOfTask room first=transcript.clone()/>
-                    <Dock room/>
+                    <Dock room side/>
                 </div>
                 <SidePanel title=move || side.heading(locale) open_sheet=side.sheet test_id="related-panel">
                     <SideContent side room editor/>

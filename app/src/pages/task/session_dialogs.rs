@@ -1,18 +1,21 @@
 //! What is asked before something is done with a session: its new name, what another one is to do, whether it may go.
 
 use super::room::{Room, explain};
+use super::sessions::tabs;
 use crate::api::sessions::{session_delete, session_rename, session_spawn};
 use crate::components::button::{Button, Weight};
 use crate::components::dialog::{Dialog, Frame};
 use crate::components::glyph::Glyph;
+use crate::components::state_icon::word;
 use crate::error::AppError;
-use crate::i18n::t;
+use crate::i18n::{Locale, t};
 use crate::pages::workbench::dialog_form::DialogForm;
 use crate::pages::workbench::fields::{Fault, ProfileField, PromptField, prompt_fault};
 use crate::paths;
+use domain::ids::SessionId;
 use domain::params::SpawnSession;
 use domain::session::{MAX_NAME, check_name};
-use domain::view::SessionView;
+use domain::view::{SessionView, TaskPageView};
 use leptos::prelude::*;
 use leptos::task::spawn_local;
 use leptos_router::hooks::use_navigate;
@@ -183,14 +186,49 @@ fn NewSessionForm(
     .into_any()
 }
 
+/// A session by its name, its agent, and how it stands.
+fn described(locale: Locale, view: &TaskPageView, id: SessionId) -> Option<String> {
+    let session = view.sessions.iter().find(|session| session.id == id)?;
+    let tab = tabs(locale, view).into_iter().find(|tab| tab.id == id)?;
+    let state = word(locale, tab.mark);
+    Some(if session.name.is_some() {
+        t!(
+            locale,
+            taskpage.delete_session_which,
+            name = tab.name,
+            agent = session.agent_name.clone(),
+            state = state
+        )
+    } else {
+        // Its name says the agent already.
+        t!(
+            locale,
+            taskpage.delete_session_unnamed,
+            name = tab.name,
+            state = state
+        )
+    })
+}
+
 /// Whether the session that is shown may go, with all that was said in it.
 #[component]
 pub(super) fn DeleteSession(room: Room, open: RwSignal<bool>) -> impl IntoView {
     let locale = room.locale;
     let navigate = use_navigate();
+    // The one that was asked about, also when another one is shown by now.
+    let asked = RwSignal::new(None::<SessionId>);
+    Effect::new(move |_| {
+        if open.get() {
+            asked.set(room.shown.get_untracked());
+        }
+    });
+    let which = Memo::new(move |_| {
+        let asked = asked.get()?;
+        room.view.with(|view| described(locale, view, asked))
+    });
     let delete = Callback::new(move |()| {
         open.set(false);
-        let Some(session) = room.shown.get_untracked() else {
+        let Some(session) = asked.get_untracked() else {
             return;
         };
         let navigate = navigate.clone();
@@ -203,7 +241,10 @@ pub(super) fn DeleteSession(room: Room, open: RwSignal<bool>) -> impl IntoView {
     });
     view! {
         <Dialog open title=t!(locale, taskpage.delete_session_heading) test_id="delete-session-dialog">
-            <p class="p-4">{t!(locale, taskpage.delete_session_text)}</p>
+            <div class="flex flex-col gap-2 p-4">
+                <p class="font-medium break-words" data-testid="delete-session-which">{which}</p>
+                <p>{t!(locale, taskpage.delete_session_text)}</p>
+            </div>
             <footer class="dialog-foot">
                 <Button on_press=Callback::new(move |()| open.set(false))>{t!(locale, board.cancel)}</Button>
                 <Button weight=Weight::Danger glyph=Glyph::Trash2 on_press=delete test_id="confirm-delete-session">

@@ -19,14 +19,15 @@ use leptos::prelude::*;
 
 /// One session as a tab shows it.
 #[derive(Debug, Clone, PartialEq)]
-struct Tab {
-    id: SessionId,
-    name: String,
-    mark: TaskMark,
+pub(super) struct Tab {
+    pub(super) id: SessionId,
+    pub(super) name: String,
+    pub(super) mark: TaskMark,
     is_primary: bool,
 }
 
-fn tabs(locale: Locale, view: &TaskPageView) -> Vec<Tab> {
+/// All of them, oldest first.
+pub(super) fn tabs(locale: Locale, view: &TaskPageView) -> Vec<Tab> {
     let asks_parent = |id| {
         let question = view.parent_question.as_ref();
         question.is_some_and(|question| question.child_session_id == id)

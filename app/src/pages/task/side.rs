@@ -1,9 +1,10 @@
-//! What stands beside the conversation: the plan, a walkthrough, review findings, the relatives. One of them is shown at a time, in the panel or, on a narrow
+//! What stands beside the conversation: the plan, a walkthrough, review findings, repositories, the relatives. One of them is shown at a time, in the panel or, on a narrow
 //! screen, in a sheet.
 
 use super::findings::FindingsPanel;
 use super::plan::{Editor, PlanPanel};
 use super::related::Related;
+use super::repositories::RepositoriesPanel;
 use super::room::Room;
 use super::walkthrough::WalkthroughPanel;
 use crate::api::papers::{Papers, ShownFinding};
@@ -20,6 +21,7 @@ pub(super) enum Paper {
     Plan,
     Walkthrough,
     Review,
+    Repositories,
     Related,
 }
 
@@ -48,16 +50,24 @@ impl Side {
         name(locale, self.paper.get())
     }
 
+    /// Shows a paper.
+    pub(super) fn show(self, paper: Paper, viewport: Viewport, prefs: Preferences) {
+        self.paper.set(paper);
+        if viewport.is_narrow_now() {
+            self.sheet.set(true);
+        } else {
+            prefs.set_panel_open(true);
+        }
+    }
+
     /// Shows a paper, or hides the panel when it is the one that is shown.
     pub(super) fn toggle(self, paper: Paper, viewport: Viewport, prefs: Preferences) {
-        if viewport.is_narrow_now() {
-            self.paper.set(paper);
-            self.sheet.set(true);
-            return;
+        let is_shown = prefs.panel_open.get_untracked() && self.paper.get_untracked() == paper;
+        if is_shown && !viewport.is_narrow_now() {
+            prefs.set_panel_open(false);
+        } else {
+            self.show(paper, viewport, prefs);
         }
-        let shown = prefs.panel_open.get_untracked() && self.paper.get_untracked() == paper;
-        self.paper.set(paper);
-        prefs.set_panel_open(!shown);
     }
 }
 
@@ -66,6 +76,7 @@ fn name(locale: Locale, paper: Paper) -> &'static str {
         Paper::Plan => t!(locale, plan.plan),
         Paper::Walkthrough => t!(locale, paper.walkthrough),
         Paper::Review => t!(locale, paper.review),
+        Paper::Repositories => t!(locale, repository.heading),
         Paper::Related => t!(locale, taskpage.related),
     }
 }
@@ -112,12 +123,14 @@ pub(super) fn SideContent(side: Side, room: Room, editor: Editor) -> impl IntoVi
                 {segment(Paper::Plan, "side-plan")}
                 <Show when=move || has_walkthrough.get()>{segment(Paper::Walkthrough, "side-walkthrough")}</Show>
                 <Show when=move || has_findings.get()>{segment(Paper::Review, "side-review")}</Show>
+                {segment(Paper::Repositories, "side-repositories")}
                 {segment(Paper::Related, "side-related")}
             </Segments>
             {move || match side.paper.get() {
                 Paper::Plan => view! { <PlanPanel editor/> }.into_any(),
                 Paper::Walkthrough => view! { <WalkthroughPanel editor/> }.into_any(),
                 Paper::Review => view! { <FindingsPanel editor/> }.into_any(),
+                Paper::Repositories => view! { <RepositoriesPanel room/> }.into_any(),
                 Paper::Related => view! { <Related room/> }.into_any(),
             }}
         </div>

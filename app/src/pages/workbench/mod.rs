@@ -11,6 +11,7 @@ pub mod new_subtask;
 pub mod new_task;
 pub mod new_workspace;
 pub mod predecessors;
+pub mod repository_field;
 pub mod search;
 mod state;
 mod switcher;

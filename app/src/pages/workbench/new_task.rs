@@ -5,6 +5,7 @@ use super::fields::{
     ExecutorField, Fault, ProfileField, PromptField, TitleField, prompt_fault, title_fault,
 };
 use super::predecessors::Predecessors;
+use super::repository_field::RepositoryField;
 use super::state::{Workbench, use_workbench};
 use crate::api::tasks::task_create;
 use crate::components::button::{Button, Weight};
@@ -15,7 +16,7 @@ use crate::error::AppError;
 use crate::i18n::{Locale, t, use_locale};
 use crate::lazy;
 use crate::paths;
-use domain::ids::TaskId;
+use domain::ids::{RepositoryId, TaskId};
 use domain::params::CreateTask;
 use domain::view::TaskView;
 use leptos::prelude::*;
@@ -32,6 +33,7 @@ pub fn NewTask() -> impl IntoView {
     let title = RwSignal::new(String::new());
     let prompt = RwSignal::new(String::new());
     let predecessors = RwSignal::new(Vec::new());
+    let repository = RwSignal::new(None);
     let dirty = Signal::derive(move || {
         !title.read().trim().is_empty()
             || !prompt.read().trim().is_empty()
@@ -42,6 +44,7 @@ pub fn NewTask() -> impl IntoView {
             title.set(String::new());
             prompt.set(String::new());
             predecessors.set(Vec::new());
+            repository.set(None);
         }
     });
     view! {
@@ -52,7 +55,7 @@ pub fn NewTask() -> impl IntoView {
             dirty
             test_id="create-task-dialog"
         >
-            {lazy::view(move || form(title, prompt, predecessors), || {})}
+            {lazy::view(move || form(title, prompt, predecessors, repository), || {})}
         </Dialog>
     }
 }
@@ -63,8 +66,9 @@ pub(crate) fn form(
     title: RwSignal<String>,
     prompt: RwSignal<String>,
     predecessors: RwSignal<Vec<TaskId>>,
+    repository: RwSignal<Option<RepositoryId>>,
 ) -> Result<AnyView, AppError> {
-    Ok(view! { <Form title prompt predecessors/> }.into_any())
+    Ok(view! { <Form title prompt predecessors repository/> }.into_any())
 }
 
 #[component]
@@ -72,6 +76,7 @@ fn Form(
     title: RwSignal<String>,
     prompt: RwSignal<String>,
     predecessors: RwSignal<Vec<TaskId>>,
+    repository: RwSignal<Option<RepositoryId>>,
 ) -> impl IntoView {
     let locale = use_locale();
     let workbench = use_workbench();
@@ -104,6 +109,7 @@ fn Form(
             agent_profile_id: profile.get_untracked(),
             executor_profile_id: executor.get_untracked(),
             start_agent: Some(start),
+            repository_id: repository.get_untracked(),
             blocked_by: predecessors.get_untracked(),
             ..CreateTask::default()
         };
@@ -164,6 +170,7 @@ fn Form(
             <PromptField prompt fault=prompt_wrong test_id="task-description-input"/>
             <ProfileField profile preferred=None test_id="agent-profile-select"/>
             <ExecutorField profile=executor test_id="executor-profile-select"/>
+            <RepositoryField chosen=repository/>
             <Predecessors chosen=predecessors/>
         </DialogForm>
     }

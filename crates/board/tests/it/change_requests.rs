@@ -254,6 +254,27 @@ store::on_both_engines! {
         board.change_request_observed(ChangeRequestId::new(), &broken("gone")).await.unwrap();
     }
 
+    async fn a_request_about_which_nothing_is_switched_on_is_looked_at_once(db: TestDb) {
+        let world = World::new(db).await;
+        let board = world.board();
+        let (puppet, repository) = about(&world, "https://github.com/a/b").await;
+        let off = UpdateAutomation { auto_fix_enabled: Some(false), ..UpdateAutomation::default() };
+        let request = watched(&puppet, &board, repository, &off).await;
+        assert_eq!(board.change_requests_claim(10).await.unwrap().len(), 1);
+        board.change_request_failed(request.id, "the provider broke off", None).await.unwrap();
+        assert_eq!(board.change_requests_due().await.unwrap(), None, "it is not tried over and over");
+        watched(&puppet, &board, repository, &off).await;
+        assert_eq!(board.change_requests_claim(10).await.unwrap().len(), 1, "said again, it is looked at again");
+        let conflict = Observed { mergeable: Mergeable::Conflict, ..broken("one") };
+        assert!(!board.change_request_observed(request.id, &conflict).await.unwrap());
+        assert_eq!(board.change_requests_due().await.unwrap(), None);
+        let seen = puppet.card().await.prs.remove(0);
+        assert_eq!((seen.checks, seen.mergeable), (Some(Checks::Failed), Some(Mergeable::Conflict)));
+        puppet.end_turn().await;
+        world.run().await;
+        assert!(!puppet.last_heard().text.contains("conflicts"), "nobody is told of it");
+    }
+
     async fn a_look_that_came_to_nothing_is_said_and_made_again(db: TestDb) {
         let world = World::new(db).await;
         let board = world.board();

@@ -52,15 +52,20 @@ store::on_both_engines! {
         let about = CreateTask { repository_id: Some(hosted.id), ..prompted("Task") };
         let puppet = world.start(about).await;
         refused(board.repository_delete(&OPERATOR, hosted.id).await, ErrorCode::Conflict);
+        let uses = board.repository_uses(&OPERATOR, hosted.id).await.unwrap();
+        assert_eq!((uses.total, uses.tasks[0].id, uses.tasks[0].title.as_str()), (1, puppet.task, "Task"));
         for outcome in [
             board.repository_list(&puppet.actor(), world.workspace.id).await.map(drop),
             board.repository_create(&puppet.actor(), world.workspace.id, &at("https://github.com/a/b")).await.map(drop),
             board.repository_detach(&puppet.actor(), puppet.task, hosted.id).await.map(drop),
             board.repository_delete(&puppet.actor(), hosted.id).await,
+            board.repository_uses(&puppet.actor(), hosted.id).await.map(drop),
+            board.provider_list(&puppet.actor()).map(drop),
         ] {
             refused(outcome, ErrorCode::Forbidden);
         }
         board.task_archive(&OPERATOR, puppet.task).await.unwrap();
+        assert_eq!(board.repository_uses(&OPERATOR, hosted.id).await.unwrap().total, 0);
         board.repository_delete(&OPERATOR, hosted.id).await.unwrap();
         refused(board.repository_delete(&OPERATOR, hosted.id).await, ErrorCode::NotFound);
         assert!(board.task_get(&OPERATOR, puppet.task).await.unwrap().repositories.is_empty());
@@ -122,6 +127,11 @@ store::on_both_engines! {
         assert_eq!(names(&task), ["a/b"]);
         let again = AttachRepository { repository_id: Some(task.repositories[0].id), ..AttachRepository::default() };
         assert_eq!(attach(again).await.unwrap().repositories, task.repositories);
+        let folder = |path: &str| AttachRepository { local_path: Some(path.to_owned()), ..AttachRepository::default() };
+        let by_folder = attach(folder("/srv/c/")).await.unwrap();
+        assert_eq!((names(&by_folder), attach(folder("/srv/c")).await.unwrap().repositories.len()), (vec!["a/b", "c"], 2));
+        refused(attach(AttachRepository { local_path: Some("/srv/c".to_owned()), ..url.clone() }).await, ErrorCode::Validation);
+        board.repository_detach(&OPERATOR, task.id, by_folder.repositories[1].id).await.unwrap();
         refused(attach(AttachRepository::default()).await, ErrorCode::Validation);
         let unknown = AttachRepository { repository_id: Some(RepositoryId::new()), ..AttachRepository::default() };
         refused(attach(unknown).await, ErrorCode::NotFound);

@@ -1,5 +1,7 @@
 use crate::world::{UNICODE, World, assert_invariant, assert_unique, at, count, read, write};
-use domain::change_request::{Automation, ChangeRequest, Checks, RequestState, Seen, TaskRequest};
+use domain::change_request::{
+    Automation, ChangeRequest, Checks, Mergeable, RequestState, Seen, TaskRequest,
+};
 use domain::ids::{ChangeRequestId, RepositoryId, TaskId};
 use domain::repository::Provider;
 use domain::task::{Task, TaskState};
@@ -75,6 +77,7 @@ store::on_both_engines! {
             url: "https://x".to_owned(),
             state: RequestState::Merged,
             checks: Checks::Passed,
+            mergeable: Mergeable::Conflict,
             at: at(8),
         });
         first.problem = Some(UNICODE.to_owned());
@@ -90,6 +93,7 @@ store::on_both_engines! {
             url: None,
             state: None,
             checks: None,
+            mergeable: None,
         };
         let seen = TaskRequest {
             number: 7,
@@ -97,6 +101,7 @@ store::on_both_engines! {
             url: Some("https://x".to_owned()),
             state: Some(RequestState::Merged),
             checks: Some(Checks::Passed),
+            mergeable: Some(Mergeable::Conflict),
             ..unseen.clone()
         };
         assert_eq!(shown, [seen, unseen]);

@@ -6,7 +6,7 @@ use domain::repository::{Place, Provider, Repository, TaskRepository};
 use domain::task::Task;
 use store::repositories::{
     at_place, attach, delete, detach, find, find_all, in_folder, insert, list, of_task, providers,
-    tasks_on_board, update,
+    tasks_on_board, update, uses,
 };
 
 pub(crate) fn repository(workspace: WorkspaceId, path: &str) -> Repository {
@@ -25,16 +25,7 @@ pub(crate) fn repository(workspace: WorkspaceId, path: &str) -> Repository {
 }
 
 fn shown(repository: &Repository) -> TaskRepository {
-    let known = repository.clone();
-    TaskRepository {
-        id: known.id,
-        name: known.name,
-        local_path: known.local_path,
-        provider: known.provider,
-        host: known.host,
-        project_path: known.project_path,
-        default_branch: known.default_branch,
-    }
+    TaskRepository::from(repository.clone())
 }
 
 store::on_both_engines! {
@@ -115,6 +106,10 @@ store::on_both_engines! {
         let kept = read(&db.store, async |db| providers(db, task.id).await).await;
         assert_eq!(kept, [Provider::Github, Provider::Gitlab]);
         assert_eq!(read(&db.store, async |db| tasks_on_board(db, first.id).await).await, 2);
+        let used = read(&db.store, async |db| uses(db, first.id, 1).await).await;
+        assert_eq!((used.total, used.tasks.len()), (2, 1), "archived ones are not, and the newest is named");
+        let all = read(&db.store, async |db| uses(db, first.id, 10).await).await;
+        assert!(all.tasks.iter().any(|named| named.id == task.id && named.title == task.title));
         let view = read(&db.store, async |db| store::views::task(db, task.id).await).await.unwrap();
         assert_eq!(view.repositories, [shown(&second), shown(&first)]);
         let filter = store::views::TaskFilter { limit: 10, ..Default::default() };
