@@ -19,8 +19,9 @@ async function openPanel(page: Page, url: string): Promise<void> {
   await expect(page.getByTestId("repositories-panel")).toBeVisible();
 }
 
-test("a repository is kept, a task is about it, and its pull request is cared for until it is merged", async ({ page, request, start }) => {
+test("a repository is kept, a task is about it, and its pull request is cared for until it is merged", async ({ page, request, start, faults }) => {
   test.slow();
+  faults.allow(/status of 400/);
   const github = await Github.start();
   const server = await start({ env: github.env() });
   const api = new Api(request, server.url);

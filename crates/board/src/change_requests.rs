@@ -63,7 +63,7 @@ impl Board {
     }
 
     /// Changes what is done about requests by itself; answers those of the task. An agent says it of its own task. A request that is
-    /// named is one that the task cares for from then on. Whatever is said of a request that rests has it looked at once.
+    /// named is one that the task cares for from then on. Whatever is said of a request has it looked at at once.
     ///
     /// Refused: a repository that the task is not about or that no provider keeps, and a change of nothing.
     pub async fn change_request_automate(
@@ -355,12 +355,13 @@ impl Work {
         // Looked at at once, also one that was over, since it may have been opened again, and one about which nothing is switched on,
         // so that its state shows; but not because the last thing was switched off.
         let looks = changed.automation.is_on() || !request.automation.is_on();
-        let rests = request.next_look_at.is_none() && looks;
-        if changed == *request && !rests {
+        let is_due = request.next_look_at.is_some_and(|due| due <= self.now);
+        if changed != *request {
+            changed.updated_at = self.now;
+        } else if is_due {
             return Ok(false);
         }
         changed.next_look_at = looks.then_some(self.now);
-        changed.updated_at = self.now;
         store::change_requests::set_automation(&mut self.tx, &changed).await?;
         Ok(true)
     }

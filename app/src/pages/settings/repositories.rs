@@ -475,7 +475,9 @@ fn deletion(held: Held, locale: Locale) -> impl IntoView {
                 {means}
             </div>
             <footer class="dialog-foot">
-                <Button on_press=Callback::new(move |()| held.asking.set(false))>{t!(locale, board.cancel)}</Button>
+                <Button on_press=Callback::new(move |()| held.asking.set(false))>
+                    {move || if is_free.get() { t!(locale, board.cancel) } else { t!(locale, common.close) }}
+                </Button>
                 <Show when=move || is_free.get()>
                     <Button weight=Weight::Danger glyph=Glyph::Trash2 on_press=delete test_id="confirm-repository-delete">
                         {t!(locale, repository.delete_confirm)}

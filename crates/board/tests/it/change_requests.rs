@@ -290,6 +290,9 @@ store::on_both_engines! {
         assert_eq!(due().await, Some(900_000));
         let noted = board.change_requests(&puppet.actor(), puppet.task, None).await.unwrap().remove(0);
         assert_eq!(noted.problem.as_deref(), Some("left alone"));
+        watched(&puppet, &board, repository, &fixes()).await;
+        assert_eq!(due().await, Some(0), "said again, it is looked at now");
+        board.change_requests_claim(10).await.unwrap();
         let off = UpdateAutomation { auto_fix_enabled: Some(false), ..UpdateAutomation::default() };
         watched(&puppet, &board, repository, &off).await;
         assert_eq!(due().await, None);

@@ -303,8 +303,11 @@ fn automation(shown: Shown) -> AnyView {
         shown.held.asked.set(request.map(Asked::Forget));
         shown.held.asking.set(true);
     });
-    // One about which nothing is done yet shows what could be.
-    let unfolded = on.get_untracked() == 0;
+    // One that was just added shows what could be done about it.
+    let is_new = shown
+        .request
+        .with_untracked(|one| one.as_ref().is_some_and(|one| one.seen_at.is_none()));
+    let unfolded = is_new && on.get_untracked() == 0;
     view! {
         <details class="code-automation" open=unfolded data-testid="request-automation">
             <summary>{summary} <span class="sr-only">{name}</span></summary>
