@@ -150,7 +150,12 @@ impl Work {
             SessionState::Failed | SessionState::Cancelled
         );
         if ended && options.is_empty() {
-            return Ok(());
+            let notice = format!(
+                "The agent was not started in \"{}\": its session is {}. Resume the session to go on.",
+                step.name, session.state
+            );
+            store::tasks::set_notice(&mut self.tx, task.id, Some(&notice)).await?;
+            return self.task_event(task).await;
         }
         let mut session = self.prepare(session, step, options.reset_context).await?;
         let waits = store::queue::list(&mut self.tx, session.id).await?;
@@ -271,7 +276,7 @@ impl Work {
     }
 
     /// What waits for the session that was the primary, and was not addressed to it alone, follows the card to the one that is.
-    async fn hand_over(&mut self, from: &Session, to: &Session) -> Result<()> {
+    pub(crate) async fn hand_over(&mut self, from: &Session, to: &Session) -> Result<()> {
         if store::queue::hand_over(&mut self.tx, from.id, to.id).await? > 0 {
             self.queue_event(from.task_id, from.id).await?;
             self.queue_event(to.task_id, to.id).await?;

@@ -121,17 +121,32 @@ impl Work {
         Ok(true)
     }
 
-    /// Somebody starts the task by hand: what waited to start it is no longer wanted. What its step has others do beside it was to
-    /// begin with that start, and begins with this one.
-    pub(crate) async fn launch_by_hand(&mut self, task: &Task) -> Result<()> {
+    /// Somebody starts the task by hand: the start that waited is no longer wanted. What its step has others do beside it was to
+    /// begin with that start, and begins with this one. An entry into a step that waits goes on waiting: what was said with the move
+    /// was accepted. Answers whether sessions may have changed.
+    pub(crate) async fn launch_by_hand(&mut self, task: &Task) -> Result<bool> {
         let waited = store::launches::find(&mut self.tx, task.id).await?;
+        let Some(waited) = waited.filter(|launch| launch.intent == LaunchIntent::Start) else {
+            return Ok(false);
+        };
         store::launches::delete(&mut self.tx, task.id).await?;
-        if waited.is_some_and(|launch| !launch.launched)
+        if !waited.launched
             && !task.waits_for_place()
             && let Some(step) = self.step_of(task).await?
         {
             Box::pin(self.run_beside(task, &step)).await?;
+            return Ok(true);
         }
+        Ok(false)
+    }
+
+    /// What a step asked for when the card could not enter it yet is not done any more.
+    pub(crate) async fn forget_entry(&mut self, task: &Task) -> Result<()> {
+        let waited = store::launches::find(&mut self.tx, task.id).await?;
+        if waited.is_some_and(|launch| launch.intent == LaunchIntent::EnterStep) {
+            store::launches::delete(&mut self.tx, task.id).await?;
+        }
+        store::moves::take_marker(&mut self.tx, task.id).await?;
         Ok(())
     }
 

@@ -233,6 +233,7 @@ impl Work {
             self.task_event(task).await?;
             self.dispatch_what_waits(task).await?;
         }
+        self.forget_entry(task).await?;
         for session in store::queue::drop_workflow(&mut self.tx, task.id).await? {
             self.queue_event(task.id, session).await?;
         }

@@ -254,7 +254,8 @@ impl Work {
         let (rows, gate) = queue_and_gate(&mut self.tx, task, session).await?;
         let reserved = prompt.question_id.is_some() || prompt.answer_for_question_id.is_some();
         let deferred = prompt.dedupe_key.as_deref() == Some(DEFERRED_LAUNCH);
-        let by_hand = prompt.queued_by == QueuedBy::User && !deferred;
+        // A word to another session than the task's own does not start the task.
+        let by_hand = prompt.queued_by == QueuedBy::User && !deferred && session.is_primary;
         let row = QueuedPrompt {
             id: PromptId::new(),
             session_id: session.id,
@@ -300,8 +301,8 @@ impl Work {
             store::queue::put_first(&mut self.tx, session.id, row.id).await?;
         }
         self.queue_event(task.id, session.id).await?;
-        if by_hand {
-            self.launch_by_hand(task).await?;
+        if by_hand && self.launch_by_hand(task).await? {
+            *session = load_session(&mut self.tx, session.id).await?;
         }
 
         let never_started = never_started(session);

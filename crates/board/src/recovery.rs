@@ -3,7 +3,7 @@
 //! Everything here is derived from durable rows and safe to repeat. Nothing is sent from here; sessions with something to
 //! deliver get a follow-up, and delivery decides about prompts that were under way.
 
-use crate::transition::{Work, load_task, queue_and_gate};
+use crate::transition::{Work, load_session, load_task, queue_and_gate};
 use crate::{Board, Result};
 use domain::effect::EffectKind;
 use domain::ids::SessionId;
@@ -72,16 +72,12 @@ impl Board {
     /// Sessions that `node` holds although it has no agent of theirs any more: as after a crash, but while it runs.
     pub async fn recover_lost(&self, node: &str, sessions: &[SessionId]) -> Result<Recovered> {
         let mut work = self.begin().await?;
-        let mut recovered = Recovered::default();
+        let mut lost = Vec::new();
         for id in sessions {
-            let Some(mut session) = store::sessions::find(&mut work.tx, *id).await? else {
-                continue;
-            };
-            if session.holder.as_deref() == Some(node) {
-                recovered.sessions += 1;
-                recovered.turns += usize::from(work.recover_session(&mut session).await?);
-            }
+            let session = store::sessions::find(&mut work.tx, *id).await?;
+            lost.extend(session.filter(|session| session.holder.as_deref() == Some(node)));
         }
+        let recovered = work.recover_each(lost).await?;
         work.commit().await?;
         Ok(recovered)
     }
@@ -99,10 +95,29 @@ impl Board {
 impl Work {
     async fn recover_sessions(&mut self, node: Option<&str>) -> Result<Recovered> {
         let now = self.now;
+        let orphaned = store::sessions::orphaned(&mut self.tx, node, now).await?;
+        self.recover_each(orphaned).await
+    }
+
+    /// Brings all of them to rest, and only then looks which cards go on: a card that moves changes its other sessions too.
+    async fn recover_each(&mut self, sessions: Vec<Session>) -> Result<Recovered> {
         let mut recovered = Recovered::default();
-        for mut session in store::sessions::orphaned(&mut self.tx, node, now).await? {
+        let mut rest = Vec::new();
+        for mut session in sessions {
             recovered.sessions += 1;
-            recovered.turns += usize::from(self.recover_session(&mut session).await?);
+            let was_in_turn = self.recover_session(&mut session).await?;
+            recovered.turns += usize::from(was_in_turn);
+            if was_in_turn {
+                rest.push(session.id);
+            }
+        }
+        for id in rest {
+            let session = load_session(&mut self.tx, id).await?;
+            let mut task = load_task(&mut self.tx, session.task_id).await?;
+            let (rows, gate) = queue_and_gate(&mut self.tx, &task, &session).await?;
+            if queue::is_at_rest(&rows, gate) {
+                Box::pin(self.work_left_done(&mut task, &session)).await?;
+            }
         }
         Ok(recovered)
     }
@@ -137,10 +152,6 @@ impl Work {
         }
         if was_at_work {
             self.mark_interrupted(&mut task).await?;
-            let (rows, gate) = queue_and_gate(&mut self.tx, &task, session).await?;
-            if queue::is_at_rest(&rows, gate) {
-                Box::pin(self.work_left_done(&mut task, session)).await?;
-            }
         }
         self.effect(EffectKind::Dispatch, session, None).await?;
         Ok(interrupted)

@@ -146,14 +146,20 @@ impl Board {
     }
 
     /// Removes a session with its transcript for good. One that is still going is stopped first; when it was the primary one,
-    /// another takes its place in the same transaction; questions of children that waited in its queue go to the session that
-    /// messages to the task go to now.
+    /// another takes its place in the same transaction, and what waited for the task goes to that one; questions of children go to the
+    /// session that messages to the task go to now.
     pub async fn session_delete(&self, actor: &Actor, id: SessionId) -> Result<()> {
         actor.require_operator()?;
         let mut work = self.begin().await?;
         let mut session = load_session(&mut work.tx, id).await?;
         let mut task = load_task(&mut work.tx, session.task_id).await?;
         let stopped = work.session(&mut session, SessionCommand::Stop).await?;
+        let mut left = store::sessions::list(&mut work.tx, task.id).await?;
+        left.retain(|other| other.id != id);
+        let next = successor(&left).filter(|_| session.is_primary).cloned();
+        if let Some(next) = next.as_ref().filter(|next| !next.state.is_terminal()) {
+            work.hand_over(&session, next).await?;
+        }
         for row in store::queue::list(&mut work.tx, id).await? {
             if let Some(question) = row.question_id {
                 store::questions::clear_prompt(&mut work.tx, question).await?;
@@ -166,15 +172,12 @@ impl Board {
             task.title_owner_session_id = None;
             work.save_task(&mut task).await?;
         }
-        let left = store::sessions::list(&mut work.tx, task.id).await?;
-        if session.is_primary
-            && let Some(next) = successor(&left)
-        {
-            let mut next = next.clone();
+        if let Some(mut next) = next {
             work.make_primary(&mut next).await?;
             work.session_info_event(&next).await?;
             work.task_event(&task).await?;
         }
+        let left = store::sessions::list(&mut work.tx, task.id).await?;
         if let Some(target) = target_session(&left) {
             work.deliver_waiting_questions(&task, target).await?;
         }

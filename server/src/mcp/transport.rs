@@ -14,7 +14,6 @@ use axum::extract::Request;
 use axum::response::{IntoResponse, Response};
 use board::Actor;
 use bytes::Bytes;
-use domain::error::Refusal;
 use futures::Stream;
 use futures::future::BoxFuture;
 use http::header::{ALLOW, CONTENT_TYPE};
@@ -110,12 +109,6 @@ impl<H: ServerHandler> Half<H> {
     }
 
     async fn serve(&self, actor: Actor, mut request: Request) -> Response {
-        if !self.may_use(actor, request.headers()) {
-            return crate::error::ApiError(Refusal::missing(
-                "there is no such MCP session: begin with initialize",
-            ))
-            .into_response();
-        }
         let gone = CancellationToken::new();
         // From here on the client may be cut off: dropping this future says so too.
         let guard = gone.clone().drop_guard();
@@ -124,6 +117,9 @@ impl<H: ServerHandler> Half<H> {
             Ok(kept) => kept,
             Err(refused) => return refused,
         };
+        if !self.may_use(actor, request.headers()) {
+            return no_session(sent.as_deref());
+        }
         let response = self.service.handle(request).await.map(Body::new);
         if response.status().is_client_error() && !has_message(response.headers()) {
             return in_json_rpc(response, sent.as_deref()).await;
@@ -201,19 +197,19 @@ async fn in_json_rpc(response: Response, sent: Option<&[u8]>) -> Response {
     {
         return unreadable(sent);
     }
+    if status == StatusCode::NOT_FOUND {
+        return no_session(sent);
+    }
     let (parts, body) = response.into_parts();
     let said = axum::body::to_bytes(body, BODY_LIMIT)
         .await
         .unwrap_or_default();
-    let id = sent
-        .and_then(|sent| serde_json::from_slice(sent).ok())
-        .map_or(Value::Null, |message| id_of(&message));
-    let (code, advice) = match status {
-        StatusCode::NOT_FOUND => (SESSION_NOT_FOUND, ": begin again with initialize"),
-        _ => (REFUSED, ""),
-    };
-    let message = format!("{}{advice}", String::from_utf8_lossy(&said));
-    let mut answer = refusal(status, &id, code, message);
+    let mut answer = refusal(
+        status,
+        &id_in(sent),
+        REFUSED,
+        String::from_utf8_lossy(&said),
+    );
     if let Some(allowed) = parts.headers.get(ALLOW) {
         answer.headers_mut().insert(ALLOW, allowed.clone());
     }
@@ -235,6 +231,22 @@ fn unreadable(sent: &[u8]) -> Response {
         ),
     };
     refusal(StatusCode::BAD_REQUEST, &id, code, message)
+}
+
+/// One that nobody has, and one of somebody else: who asks cannot tell them apart.
+fn no_session(sent: Option<&[u8]>) -> Response {
+    refusal(
+        StatusCode::NOT_FOUND,
+        &id_in(sent),
+        SESSION_NOT_FOUND,
+        "there is no such MCP session: begin again with initialize",
+    )
+}
+
+/// The id that an answer to what was sent carries.
+fn id_in(sent: Option<&[u8]>) -> Value {
+    sent.and_then(|sent| serde_json::from_slice(sent).ok())
+        .map_or(Value::Null, |message| id_of(&message))
 }
 
 /// The id that an answer to `message` carries.

@@ -161,7 +161,8 @@ impl Actor {
     /// Carries out a follow-up; answers whether it is done. One that failed for want of the database is tried again.
     async fn carry_out(&mut self, effect: &Effect, mailbox: &mut mpsc::Receiver<Command>) -> bool {
         let result = match effect.kind {
-            EffectKind::Dispatch => self.dispatch(mailbox).await,
+            // On the heap: the largest of them by far, and the others would carry it.
+            EffectKind::Dispatch => Box::pin(self.dispatch(mailbox)).await,
             EffectKind::CancelTurn => self.cancel_turn(effect.subject_id.as_deref()).await,
             EffectKind::StopProcess => {
                 self.flush().await;

@@ -6,7 +6,8 @@ use board::{Actor, TurnOutcome};
 use domain::document::Decision;
 use domain::error::ErrorCode;
 use domain::ids::{ProfileId, TaskId};
-use domain::params::{CreateTask, UpdateStep};
+use domain::moves::EntryOptions;
+use domain::params::{CreateTask, MoveTask, UpdateStep};
 use domain::task::Purpose;
 use domain::workflow::{EnterAction, ParticipantsRun, QueuedRun, StepEvents};
 
@@ -388,5 +389,64 @@ store::on_both_engines! {
             world.run().await;
             assert_eq!(worker.step().await, "Review", "{how}");
         }
+    }
+
+    // A card that moves while lost sessions are brought to rest changes the others of its task.
+    async fn a_lost_helper_that_is_older_than_the_primary_session_does_not_stop_the_recovery(db: TestDb) {
+        let world = World::new(db).await;
+        enters(&world, "Review", vec![EnterAction::EnablePlanMode]).await;
+        let older = world.working("Task").await;
+        let primary = helper(&world, &older).await;
+        world.board().session_set_primary(&OPERATOR, primary.session).await.unwrap();
+        primary.end_turn().await;
+        world.run().await;
+        assert_eq!(primary.step().await, "In Progress", "the helper is still at work");
+        world.restart().await;
+        world.run().await;
+        assert_eq!(primary.step().await, "Review");
+        assert!(primary.view().await.plan_mode);
+    }
+
+    async fn a_word_to_another_session_does_not_take_the_place_of_an_entry_that_waits(db: TestDb) {
+        let world = World::new(db).await;
+        let board = world.board();
+        let each = EnterAction::QueueRunForEachParticipant(ParticipantsRun { prompt: Some("All.".to_owned()) });
+        enters(&world, "Done", vec![EnterAction::AutoStartAgent, each]).await;
+        let first = world.working("First").await;
+        let worker = world.resting("Task").await;
+        let aside = worker.sibling().await;
+        aside.operator_says("Begin.").await;
+        world.run().await;
+        aside.end_turn().await;
+        world.run().await;
+        board.dependency_add(&OPERATOR, worker.task, first.task).await.unwrap();
+        let handoff = MoveTask {
+            entry_options: Some(EntryOptions::handing_over("HANDOFF".to_owned())),
+            ..MoveTask::to(world.step("Done"))
+        };
+        board.task_move(&OPERATOR, worker.task, &handoff).await.unwrap();
+        world.run().await;
+        aside.operator_says("By the way.").await;
+        world.run().await;
+        assert_eq!(aside.last_heard().text, "By the way.");
+        aside.end_turn().await;
+        let done = domain::params::UpdateTask { state: Some("done".to_owned()), ..domain::params::UpdateTask::default() };
+        board.task_update(&OPERATOR, first.task, done).await.unwrap();
+        world.run().await;
+        assert!(worker.last_heard().text.contains("HANDOFF"), "{:?}", worker.texts());
+        world.assert_heard_once();
+    }
+
+    async fn what_waits_for_a_task_outlives_the_session_that_it_waited_in(db: TestDb) {
+        let world = World::new(db).await;
+        let board = world.board();
+        let worker = world.working("Task").await;
+        let sibling = worker.sibling().await;
+        board.prompt_task(&OPERATOR, worker.task, "For the task.", None).await.unwrap();
+        board.prompt_session(&OPERATOR, worker.session, "For this session.", None).await.unwrap();
+        board.session_delete(&OPERATOR, worker.session).await.unwrap();
+        world.run().await;
+        assert_eq!(world.primary(worker.task).await.session, sibling.session);
+        assert_eq!(sibling.texts(), ["For the task."]);
     }
 }

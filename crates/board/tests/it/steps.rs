@@ -382,7 +382,7 @@ store::on_both_engines! {
         world.assert_heard_once();
     }
 
-    async fn a_session_that_waits_for_an_answer_is_not_retired(db: TestDb) {
+    async fn a_session_with_a_message_that_is_meant_for_it_alone_is_not_retired(db: TestDb) {
         let world = World::new(db).await;
         let other = world.another_profile().await;
         pin(&world, "Review", other).await;
