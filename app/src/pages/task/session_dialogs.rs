@@ -1,12 +1,10 @@
 //! What is asked before something is done with a session: its new name, what another one is to do, whether it may go.
 
 use super::room::{Room, explain};
-use super::sessions::tabs;
 use crate::api::sessions::{session_delete, session_rename, session_spawn};
 use crate::components::button::{Button, Weight};
 use crate::components::dialog::{Dialog, Frame};
 use crate::components::glyph::Glyph;
-use crate::components::state_icon::word;
 use crate::error::AppError;
 use crate::i18n::{Locale, t};
 use crate::pages::workbench::dialog_form::DialogForm;
@@ -186,33 +184,14 @@ fn NewSessionForm(
     .into_any()
 }
 
-/// A session by its name, its agent, and how it stands.
-fn described(locale: Locale, view: &TaskPageView, id: SessionId) -> Option<String> {
-    let session = view.sessions.iter().find(|session| session.id == id)?;
-    let tab = tabs(locale, view).into_iter().find(|tab| tab.id == id)?;
-    let state = word(locale, tab.mark);
-    Some(if session.name.is_some() {
-        t!(
-            locale,
-            taskpage.delete_session_which,
-            name = tab.name,
-            agent = session.agent_name.clone(),
-            state = state
-        )
-    } else {
-        // Its name says the agent already.
-        t!(
-            locale,
-            taskpage.delete_session_unnamed,
-            name = tab.name,
-            state = state
-        )
-    })
-}
-
 /// Whether the session that is shown may go, with all that was said in it.
 #[component]
-pub(super) fn DeleteSession(room: Room, open: RwSignal<bool>) -> impl IntoView {
+pub(super) fn DeleteSession(
+    room: Room,
+    open: RwSignal<bool>,
+    /// Says which session that is.
+    describe: fn(Locale, &TaskPageView, SessionId) -> Option<String>,
+) -> impl IntoView {
     let locale = room.locale;
     let navigate = use_navigate();
     // The one that was asked about, also when another one is shown by now.
@@ -224,7 +203,7 @@ pub(super) fn DeleteSession(room: Room, open: RwSignal<bool>) -> impl IntoView {
     });
     let which = Memo::new(move |_| {
         let asked = asked.get()?;
-        room.view.with(|view| described(locale, view, asked))
+        room.view.with(|view| describe(locale, view, asked))
     });
     let delete = Callback::new(move |()| {
         open.set(false);

@@ -7,7 +7,7 @@ use crate::components::button::{Button, Weight};
 use crate::components::dialog::Dialog;
 use crate::components::glyph::Glyph;
 use crate::components::menu::{Menu, MenuItem};
-use crate::components::state_icon::StateIcon;
+use crate::components::state_icon::{StateIcon, word};
 use crate::components::task_mark::TaskMark;
 use crate::i18n::{Locale, t};
 use crate::paths;
@@ -19,15 +19,14 @@ use leptos::prelude::*;
 
 /// One session as a tab shows it.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Tab {
-    pub(super) id: SessionId,
-    pub(super) name: String,
-    pub(super) mark: TaskMark,
+struct Tab {
+    id: SessionId,
+    name: String,
+    mark: TaskMark,
     is_primary: bool,
 }
 
-/// All of them, oldest first.
-pub(super) fn tabs(locale: Locale, view: &TaskPageView) -> Vec<Tab> {
+fn tabs(locale: Locale, view: &TaskPageView) -> Vec<Tab> {
     let asks_parent = |id| {
         let question = view.parent_question.as_ref();
         question.is_some_and(|question| question.child_session_id == id)
@@ -70,6 +69,30 @@ fn mark(session: &SessionView, asks_parent: bool) -> TaskMark {
         (None, SessionState::Failed) => TaskMark::Failed,
         (None, SessionState::Cancelled) => TaskMark::Cancelled,
     }
+}
+
+/// A session by its name, its agent, and how it stands.
+fn described(locale: Locale, view: &TaskPageView, id: SessionId) -> Option<String> {
+    let session = view.sessions.iter().find(|session| session.id == id)?;
+    let tab = tabs(locale, view).into_iter().find(|tab| tab.id == id)?;
+    let state = word(locale, tab.mark);
+    Some(if session.name.is_some() {
+        t!(
+            locale,
+            taskpage.delete_session_which,
+            name = tab.name,
+            agent = session.agent_name.clone(),
+            state = state
+        )
+    } else {
+        // Its name says the agent already.
+        t!(
+            locale,
+            taskpage.delete_session_unnamed,
+            name = tab.name,
+            state = state
+        )
+    })
 }
 
 /// The sessions as links, when there is more than one.
@@ -170,7 +193,7 @@ pub(super) fn SessionMenu(room: Room, session: Memo<Option<SessionView>>) -> imp
         </Dialog>
         <RenameSession room session open=asked.rename/>
         <NewSession room session open=asked.new/>
-        <DeleteSession room open=asked.delete/>
+        <DeleteSession room open=asked.delete describe=described/>
     }
 }
 
