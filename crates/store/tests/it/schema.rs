@@ -5,7 +5,7 @@ use crate::world::{
     World, assert_invariant, bundle, execute, message, permission, prompt, question, receipt, rows,
     turn, write,
 };
-use domain::change_request::{Checks, RequestState};
+use domain::change_request::{Checks, Mergeable, RequestState};
 use domain::clarification::ClarificationStatus;
 use domain::dependency::LaunchIntent;
 use domain::document::Decision;
@@ -94,6 +94,7 @@ fn words() -> BTreeMap<(&'static str, &'static str), BTreeSet<&'static str>> {
         (("preparations", "state"), of!(PreparationState)),
         (("change_requests", "state"), of!(RequestState)),
         (("change_requests", "checks"), of!(Checks)),
+        (("change_requests", "mergeable"), of!(Mergeable)),
         (("review_findings", "side"), of!(Side)),
         (("review_findings", "severity"), of!(Severity)),
         (("review_findings", "status"), of!(FindingStatus)),
