@@ -4,6 +4,7 @@
 //! It follows from a change of step, within the transaction of that change, so nothing here refuses what the change is about: what
 //! cannot be started is said on the card.
 
+use crate::errand::Errand;
 use crate::prompts::{NewPrompt, check_size, target_session};
 use crate::transition::Work;
 use crate::{BoardError, Result};
@@ -14,32 +15,6 @@ use domain::queue::QueuedBy;
 use domain::session::{Session, SessionState};
 use domain::task::{Purpose, Task};
 use domain::workflow::{EnterAction, QueuedRun, Step};
-
-/// What entering a step has a session of its own do.
-#[derive(Debug)]
-pub(crate) struct Errand {
-    /// How later entries find the session, whatever it is called by then.
-    pub(crate) key: String,
-    /// What the session is called at first.
-    pub(crate) name: String,
-}
-
-impl Errand {
-    fn of_step(step: &Step) -> Self {
-        Self {
-            key: format!("run:{}", step.id),
-            name: step.name.clone(),
-        }
-    }
-
-    /// One review of a task, whichever step asks for it.
-    fn review() -> Self {
-        Self {
-            key: "review".to_owned(),
-            name: "Code review".to_owned(),
-        }
-    }
-}
 
 impl Work {
     /// Queues what the step's entry asks for. A task that is over is worked on by nobody.

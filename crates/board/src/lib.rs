@@ -7,6 +7,7 @@
 
 mod actor;
 mod clock;
+mod errand;
 mod error;
 mod settings;
 mod signals;

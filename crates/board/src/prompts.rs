@@ -1,6 +1,6 @@
 //! Admitting a prompt to a session's queue, whoever sends it, and choosing the session it goes to.
 
-use crate::beside::Errand;
+use crate::errand::Errand;
 use crate::transition::{Work, load_session, load_task, queue_and_gate};
 use crate::{Actor, Board, Result};
 use domain::effect::EffectKind;

@@ -3,7 +3,7 @@
 //! Operators and agents use the same operation. Who spawned a session, and where its agent replies to, is taken from the rows
 //! behind the caller's token; nothing in a call can claim to be somebody else.
 
-use crate::beside::Errand;
+use crate::errand::Errand;
 use crate::messages::{Route, attributed, check_target_task};
 use crate::prompts::{NewPrompt, check_content, check_open};
 use crate::transition::{Work, find_step, load_task};
